@@ -132,7 +132,15 @@ def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
         return False
     if not law.keeps(ENOUGH_OF_RANGE * (ends[1] - ends[0]), MARGIN_CONFIDENCE):
         return False
-    return _interval_part(plan) <= ENOUGH_OF_RANGE  # last, as it takes trials
+    # Last, as it takes trials. The noise of other formulas says how wide their intervals are.
+    return not _of_ranks(plan) or _interval_part(plan) <= ENOUGH_OF_RANGE
+
+
+def _of_ranks(plan: Plan) -> bool:
+    """Whether it is one measure, or a formula of which a part is an extreme or a percentile."""
+    functions = [measure.function for part in plan.measurements for measure in part.inputs]
+    single = isinstance(plan.ppi.measure, AggregatedMeasure)
+    return single or any(function in _BY_RANK for function in functions)
 
 
 def advice_on(plan: Plan) -> str:
@@ -172,8 +180,10 @@ def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
     )
 
 
-def _shown(ppi: Ppi, length: float) -> str:
-    return f"{abs(ppi.unit.show(length)):,.3g} {ppi.unit.name}".rstrip()
+def _shown(ppi: Ppi, length: float, digits: int = 3) -> str:
+    """With so many digits that count, and never with an exponent."""
+    number = float(f"{abs(ppi.unit.show(length)):.{digits}g}")
+    return f"{number:,.15g} {ppi.unit.name}".rstrip()
 
 
 # --- what to ask instead --------------------------------------------------------------
@@ -182,7 +192,7 @@ def _shown(ppi: Ppi, length: float) -> str:
 def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[Alternative, ...]:
     """Queries near to this one that decide, the cheapest first; `among` are all that are asked."""
     single = [
-        *_working([_dearer(plan.ppi)], log),
+        *_working([_dearer(plan)], log),
         *_first_working(_longer(plan.ppi, log), plan.epsilon, log),
         *_working(_other_functions(plan.ppi, log), log),
         *_working(_verdict_only(plan.ppi), log),
@@ -282,8 +292,8 @@ def _written(catalogue: Catalogue) -> str:
         return ""
 
 
-def _dearer(ppi: Ppi) -> _Changed:
-    return "give it more ε", ppi
+def _dearer(plan: Plan) -> _Changed:
+    return "release it by itself" if plan.together else "give it more ε", plan.ppi
 
 
 _LONGER = (Calendar.WEEK, Calendar.MONTH, Calendar.QUARTER, Calendar.YEAR)
@@ -351,7 +361,8 @@ def _share_within(
         Aggregation.SHARE, within, measure.filter, measure.grouping, UNIT_INTERVAL
     )
     words = (
-        f"ask for the share of cases {'below' if below else 'above'} {_shown(ppi, float(limit))}, "
+        f"ask for the share of cases {'below' if below else 'above'} "
+        f"{_shown(ppi, float(limit), digits=12)}, "
         f"target at least {100 * float(level):g} %: {note}"
     )
     wanted = {"unit": PERCENT, "target": Target(level, None), "tolerated": None}

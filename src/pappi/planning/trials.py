@@ -128,10 +128,9 @@ def mid_median(numbers: Sequence[float]) -> float:
 
 
 def expected_half_widths(plan: Plan) -> HalfWidths | None:
-    """Of one function of one measure.
+    """Of one function of one measure, or of a formula whose parts lie where those would.
 
-    None of others: how wide the interval of a ratio or formula is depends on how large its parts
-    are. None also where bounds are private, or the interval is mostly open on one side.
+    None where bounds are private, or the interval is mostly open on one side.
     """
     return _expected_half_widths(_as_released(plan))
 
@@ -140,7 +139,9 @@ def expected_half_widths(plan: Plan) -> HalfWidths | None:
 def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     (part, *others), measure = plan.measurements, plan.ppi.measure
     alone = not others and part.path == ROOT and part.buckets is None
-    if not alone or not isinstance(measure, AggregatedMeasure):
+    if not isinstance(measure, AggregatedMeasure):
+        return _half_widths_of_formula(plan)
+    if not alone:
         return None
     if measure.bounding is Bounding.PRIVATE or plan.ppi.value_range is not None:
         return None
@@ -154,11 +155,42 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
     randbelow, halves = _hashed_chances(), []
-    top = math.inf if measure.bounding is Bounding.DECLARED else output_range_of(plan.ppi)[1]
+    is_open = measure.bounding is Bounding.LOOSE and measure.function not in _OF_RANK
+    top = output_range_of(plan.ppi)[1] if is_open else math.inf
     for _ in range(_RELEASES):
         low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
         halves.append((high - low) / 2 if high < top else math.inf)
     return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
+
+
+def _half_widths_of_formula(plan: Plan) -> HalfWidths | None:
+    parts = plan.measurements
+    inputs = [measure for part in parts for measure in part.inputs]
+    if any(measure.bounding is not Bounding.DECLARED for measure in inputs):
+        return None
+    if any(part.buckets is not None or not part.mechanism.is_drawn for part in parts):
+        return None
+    laws = {part.path: part.mechanism.law(_low_columns(plan, part)) for part in parts}
+    randbelow, halves = _hashed_chances(), []
+    for _ in range(_RELEASES):
+        drawn = {path: law.draw(randbelow) for path, law in laws.items()}
+        low, high = interval_of(plan, drawn, MARGIN_CONFIDENCE)
+        halves.append((high - low) / 2)
+    return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
+
+
+def _low_columns(plan: Plan, part: Measurement) -> Floats:
+    """Of a part and its whole, the whole is where nobody knows, and a fifth of it is the part."""
+    cases, ratio = min(plan.expected.cases, MOST_VALUES), None
+    if not isinstance(plan.ppi.measure, AggregatedMeasure):
+        ratio = ratio_of(plan.ppi.measure)
+    if ratio is not None and ratio.within and len(part.inputs) > 1:
+        whole = _mostly_low(ratio.whole, cases)
+        if ratio.whole.base != EVERY_CASE:
+            whole = _spread(ratio.whole, cases, 0.5)
+        return np.column_stack([np.where(np.arange(cases) % 5 == 0, whole, 0.0), whole])
+    columns = [_mostly_low(measure, cases) for measure in part.inputs]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def _from_low(measure: AggregatedMeasure, value: float, parts: Floats) -> Floats:
