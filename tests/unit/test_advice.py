@@ -21,11 +21,13 @@ from pappi.planning import (
     Plan,
     alternatives_to,
     chance_to_decide,
+    expected_cases,
     interval_of,
     is_enough,
     part_of_range,
     plan_alone,
     plan_by_need,
+    plan_each,
     plan_ppi,
     why_nothing,
 )
@@ -367,3 +369,45 @@ def test_a_release_without_an_epsilon_is_replayed_and_an_explicit_one_obeyed(
     assert spent(workspace) == once <= TENTH
     session.release(query, "0.2")
     assert spent(workspace) == Epsilon(once.nano + Epsilon.of("0.2").nano)
+
+
+def test_alternatives_count_on_the_cases_that_are_on_record() -> None:
+    """Of 100 that are declared and 800 that were counted, ε for 100 would be far too much."""
+    log = public_log(WORDS, 100)
+    plan = plan_alone(ppi_of(*MEAN), Epsilon.of("0.01"), log)
+    declared, counted = (
+        {each.change: each.epsilon for each in alternatives_to(expecting, log, [expecting])}
+        for expecting in (plan, plan.expecting(expected_cases(log, plan.ppi, 800)))
+    )
+    assert counted["give it more ε"].nano * 6 < declared["give it more ε"].nano
+
+
+def test_a_limit_in_advice_is_the_one_that_was_asked_for_and_never_an_exponent() -> None:
+    text = (
+        "log: x\nppis: [{id: a, measure: {max: {data: cost}}, bounds: [0, 500000], unit: EUR, "
+        "target: below 40125.5, scope: every month}]"
+    )
+    words = Vocabulary(("A",), {"cost": Kind.NUMBER})
+    plan = plan_alone(parse_catalogue(text).ppis[0], Epsilon.of("0.01"), public_log(words, 900))
+    changes = [each.change for each in alternatives_to(plan, public_log(words, 900), [plan])]
+    assert any("below 40,125.5 EUR" in change for change in changes)
+    measure = plan.ppi.measure
+    assert isinstance(measure, AggregatedMeasure)
+    mean = replace(plan.ppi, measure=replace(measure, function=Aggregation.MEAN))
+    told = why_nothing(plan_alone(mean, Epsilon.of("0.001"), public_log(words, 900)))
+    assert "its whole range is only 500,000 EUR" in told
+
+
+def test_what_shares_a_draw_is_released_by_itself_rather_than_given_more() -> None:
+    log = public_log(WORDS, 60)
+    mean = ppi_of("{mean: {count: {activity: A}}}", "bounds: [0, 5]", "target: below 2")
+    shares = [
+        ppi_of(f"{{share: {{condition: activity == '{each}'}}}}", "target: at most 20 %", ppi=each)
+        for each in "ABC"
+    ]
+    asked = [(ppi, Epsilon.of("0.02")) for ppi in (mean, *shares)]
+    plans = plan_each(asked, log)
+    assert plans[0].together
+    changes = [each.change for each in alternatives_to(plans[0], log, plans)]
+    assert "release it by itself" in changes
+    assert "give it more ε" not in changes

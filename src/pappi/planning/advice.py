@@ -25,7 +25,7 @@ from itertools import chain
 
 from pappi.errors import DefinitionError, PappiError
 from pappi.planning.accuracy import plan_error_law
-from pappi.planning.expected import grid_days
+from pappi.planning.expected import expected_cases, grid_days
 from pappi.planning.plan import Plan
 from pappi.planning.sets import plan_alone, plan_set
 from pappi.planning.trials import (
@@ -190,14 +190,18 @@ def _shown(ppi: Ppi, length: float, digits: int = 3) -> str:
 
 
 def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[Alternative, ...]:
-    """Queries near to this one that decide, the cheapest first; `among` are all that are asked."""
+    """Queries near to this one that decide, the cheapest first; `among` are all that are asked.
+
+    Where a count on record says how many cases the plan has, it says that of theirs, too.
+    """
+    known = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
     single = [
-        *_working([_dearer(plan)], log),
-        *_first_working(_longer(plan.ppi, log), plan.epsilon, log),
-        *_working(_other_functions(plan.ppi, log), log),
-        *_working(_verdict_only(plan.ppi), log),
-        *_working(_known_uncut(plan), log),
-        *_as_a_set(plan, log, among),
+        *_working([_dearer(plan)], log, known),
+        *_first_working(_longer(plan.ppi, log), plan.epsilon, log, known),
+        *_working(_other_functions(plan.ppi, log), log, known),
+        *_working(_verdict_only(plan.ppi), log, known),
+        *_working(_known_uncut(plan), log, known),
+        *_as_a_set(plan, log, among, known),
     ]
     if not single:
         changed = chain(_other_functions(plan.ppi, log), _verdict_only(plan.ppi))
@@ -206,7 +210,7 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
             for what, ppi in changed
             for when, longer in _longer(ppi, log)
         )
-        single = list(_first_working(twice, plan.epsilon, log))
+        single = list(_first_working(twice, plan.epsilon, log, known))
     return tuple(sorted(single, key=lambda each: each.epsilon)[:_MOST_ALTERNATIVES])
 
 
@@ -234,21 +238,24 @@ _Changed = tuple[str, Ppi]
 """What is changed, in words, and the PPI that it makes."""
 
 
-def _working(candidates: Sequence[_Changed], log: PublicLog) -> Iterator[Alternative]:
+def _working(
+    candidates: Sequence[_Changed], log: PublicLog, known: Fraction
+) -> Iterator[Alternative]:
+    """Those that decide, with so many times the cases that are declared."""
     for words, ppi in candidates:
-        found = least_epsilon(_alone(ppi, log), log.terms.block_budget)
+        found = least_epsilon(_alone(ppi, log, known), log.terms.block_budget)
         if found is not None:
             epsilon, (plan,) = found
             yield _alternative(words, plan, epsilon, Catalogue(log.name, (_at(ppi, epsilon),)))
 
 
 def _first_working(
-    candidates: Iterator[_Changed] | Sequence[_Changed], epsilon: Epsilon, log: PublicLog
+    candidates: Iterator[_Changed], epsilon: Epsilon, log: PublicLog, known: Fraction
 ) -> Iterator[Alternative]:
     """The first that costs no more than what was asked, or else the first at all."""
     dearer = None
     for candidate in candidates:
-        for found in _working([candidate], log):
+        for found in _working([candidate], log, known):
             if found.epsilon <= epsilon:
                 yield found
                 return
@@ -257,8 +264,13 @@ def _first_working(
         yield dearer
 
 
-def _alone(ppi: Ppi, log: PublicLog) -> Callable[[Epsilon], Sequence[Plan]]:
-    return lambda epsilon: (plan_alone(ppi, epsilon, log),)
+def _alone(ppi: Ppi, log: PublicLog, known: Fraction) -> Callable[[Epsilon], Sequence[Plan]]:
+    return lambda epsilon: (_with_known_cases(plan_alone(ppi, epsilon, log), known),)
+
+
+def _with_known_cases(plan: Plan, known: Fraction) -> Plan:
+    cases = max(1, round(plan.expected.cases * known))
+    return plan.expecting(replace(plan.expected, cases=cases))
 
 
 def _at(ppi: Ppi, epsilon: Epsilon) -> Ppi:
@@ -398,7 +410,9 @@ def _known_uncut(plan: Plan) -> list[_Changed]:
     return [(words, as_if_uncut(plan).ppi)]
 
 
-def _as_a_set(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> Iterator[Alternative]:
+def _as_a_set(
+    plan: Plan, log: PublicLog, among: Sequence[Plan], known: Fraction
+) -> Iterator[Alternative]:
     """All that are asked, under the sum of their ε: one draw where that is better."""
     if len(among) < 2 or any(each.total is not None or each.together for each in among):
         return
@@ -407,7 +421,7 @@ def _as_a_set(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> Iterator[Alt
     if total > log.terms.block_budget:
         return
     plans = {each.ppi.id: each for each in plan_set(ppis, total, log)}
-    own = plans[plan.ppi.id]
+    own = _with_known_cases(plans[plan.ppi.id], known)
     if own.together and is_enough(own):
         words = f"ask all {len(ppis)} PPIs under one total, so that one draw answers them"
         yield _alternative(words, own, total, Catalogue(log.name, ppis, total))
