@@ -27,7 +27,6 @@ from pappi.planning import (
     part_of_range,
     plan_alone,
     plan_by_need,
-    plan_each,
     plan_ppi,
     why_nothing,
 )
@@ -400,14 +399,7 @@ def test_a_limit_in_advice_is_the_one_that_was_asked_for_and_never_an_exponent()
 
 def test_what_shares_a_draw_is_released_by_itself_rather_than_given_more() -> None:
     log = public_log(WORDS, 60)
-    mean = ppi_of("{mean: {count: {activity: A}}}", "bounds: [0, 5]", "target: below 2")
-    shares = [
-        ppi_of(f"{{share: {{condition: activity == '{each}'}}}}", "target: at most 20 %", ppi=each)
-        for each in "ABC"
-    ]
-    asked = [(ppi, Epsilon.of("0.02")) for ppi in (mean, *shares)]
-    plans = plan_each(asked, log)
-    assert plans[0].together
-    changes = [each.change for each in alternatives_to(plans[0], log, plans)]
+    plan = replace(plan_alone(ppi_of(*MEAN), TENTH, log), together=("asked", "other"))
+    changes = [each.change for each in alternatives_to(plan, log, [plan])]
     assert "release it by itself" in changes
     assert "give it more ε" not in changes
