@@ -465,3 +465,20 @@ def test_the_interval_of_a_formula_is_forecast_as_it_will_be(formula: str, perio
 def test_a_loose_median_whose_interval_is_its_whole_range_tells_nothing() -> None:
     asked = ppi("median: {data: amount}", "bounds: [0, 100000, loose], epsilon: 0.5")
     assert quote_of(planned(asked, None, LOG), LOG, 0, 0).tells_nothing
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("show", ["change from the previous period", "rolling 2 periods"])
+def test_the_interval_of_a_view_is_forecast_as_it_will_be(show: str, tmp_path: Path) -> None:
+    terms = Terms(expected_cases=300, block_budget=Epsilon.of(9))
+    workspace = workspace_with(tmp_path / "w", claims(900), NewLog(terms=terms))
+    text = (
+        "log: small\nppis: [{id: p, measure: {mean: {time: {from: case start, to: case end}}}, "
+        f"bounds: [0 days, 10 days], scope: every month, epsilon: 1, show: {show}}}]"
+    )
+    session = workspace.checkpoint()
+    (quote,) = session.preview(text)
+    (series,) = session.release(text)
+    ends = [(answer.interval.low or 0.0, answer.interval.high or 0.0) for answer in series.answers]
+    halves = [(high - low) / 2 for low, high in ends]
+    assert LEAST <= (quote.interval_half_width or math.nan) / median(halves) <= MOST

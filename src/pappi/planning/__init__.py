@@ -79,6 +79,7 @@ from pappi.planning.views import (
     refuse_ratio,
     refuse_unviewable,
     shown_error,
+    shown_half_widths,
     windows_of,
 )
 

@@ -112,6 +112,12 @@ class HalfWidths:
         seldom = len(rising) // 20
         return cls(mid_median(rising), median(rising), (rising[seldom], rising[-1 - seldom]))
 
+    def times(self, factor: float) -> HalfWidths:
+        least, most = self.usual
+        return HalfWidths(
+            factor * self.typical, factor * self.median, (factor * least, factor * most)
+        )
+
 
 def mid_median(numbers: Sequence[float]) -> float:
     """The median of the mid-distribution, in which those equal to a number count half.
