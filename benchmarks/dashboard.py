@@ -40,7 +40,7 @@ from pappi.engine import CaseTable, cases_by_period
 from pappi.examples import EXAMPLES
 from pappi.ledger import KeyState
 from pappi.mechanisms import Outcome, RandBelow
-from pappi.planning import Plan, periods_of, plan_by_need, plan_ppi, why_nothing
+from pappi.planning import Plan, as_if_uncut, periods_of, plan_by_need, plan_ppi, why_nothing
 from pappi.planning.bounds import bounds_of
 from pappi.ppinot import (
     AggregatedMeasure,
@@ -244,7 +244,8 @@ class Compared:
 
 def compared(cases: Cases, runs: int) -> Compared:
     log = cases.log.public
-    before = [plan_ppi(ppi, EACH, log) for ppi in cases.ppis]
+    # As it was then: by the interval alone, whatever the bounds cut.
+    before = [as_if_uncut(plan_ppi(ppi, EACH, log)) for ppi in cases.ppis]
     after = plan_by_need(cases.ppis, log)
     told = [not why_nothing(plan) for plan in after]
     found = Compared(Tally(), Tally())

@@ -21,6 +21,7 @@ from pappi.planning import (
     Plan,
     alternatives_to,
     chance_to_decide,
+    expected_cases,
     interval_of,
     is_enough,
     part_of_range,
@@ -81,6 +82,7 @@ def plan_of(measure: str, *more: str, cases: int = 300, epsilon: Epsilon = TENTH
 
 
 MEAN = (f"{{mean: {TIME}}}", BOUNDS, TARGET)
+UNCOUNTED = "release: {clipping: off}"
 TELLING_NOTHING = {
     "a median": (f"{{median: {TIME}}}", BOUNDS, TARGET, BY_RANK),
     "a percentile": (f"{{percentile: {TIME}, percent: 90}}", BOUNDS, TARGET, BY_RANK),
@@ -138,8 +140,9 @@ def test_a_margin_wider_than_half_the_range_tells_nothing_even_without_a_target(
 
 
 def test_more_epsilon_and_more_cases_never_decide_less() -> None:
-    by_epsilon = [chance_to_decide(plan_of(*MEAN, epsilon=e)) or 0.0 for e in LADDER[:21:4]]
-    by_cases = [chance_to_decide(plan_of(*MEAN, cases=n)) or 0.0 for n in (10, 100, 1_000, 10_000)]
+    mean = (*MEAN, UNCOUNTED)
+    by_epsilon = [chance_to_decide(plan_of(*mean, epsilon=e)) or 0.0 for e in LADDER[:21:4]]
+    by_cases = [chance_to_decide(plan_of(*mean, cases=n)) or 0.0 for n in (10, 100, 1_000, 10_000)]
     assert by_epsilon == sorted(by_epsilon)
     assert by_cases == sorted(by_cases)
     assert by_epsilon[0] < 0.2 < ENOUGH_CHANCE < by_epsilon[-1]
@@ -148,7 +151,8 @@ def test_more_epsilon_and_more_cases_never_decide_less() -> None:
 @pytest.mark.parametrize("epsilon", ["0.05", "0.1", "0.3"])
 def test_the_chance_to_decide_is_how_often_releases_decide(epsilon: str) -> None:
     """Of values around the target that are made otherwise: any mean there, of exponential times."""
-    plan, chance = plan_of(*MEAN, epsilon=Epsilon.of(epsilon)), random.Random(3)  # noqa: S311
+    plan = plan_of(*MEAN, UNCOUNTED, epsilon=Epsilon.of(epsilon))
+    chance = random.Random(3)  # noqa: S311
     (part,), hour = plan.measurements, 3_600e6
     firm: list[bool] = []
     for _ in range(400):
@@ -364,3 +368,38 @@ def test_a_release_without_an_epsilon_is_replayed_and_an_explicit_one_obeyed(
     assert spent(workspace) == once <= TENTH
     session.release(query, "0.2")
     assert spent(workspace) == Epsilon(once.nano + Epsilon.of("0.2").nano)
+
+
+def test_alternatives_count_on_the_cases_that_are_on_record() -> None:
+    """Of 100 that are declared and 800 that were counted, ε for 100 would be far too much."""
+    log = public_log(WORDS, 100)
+    plan = plan_alone(ppi_of(*MEAN), Epsilon.of("0.01"), log)
+    declared, counted = (
+        {each.change: each.epsilon for each in alternatives_to(expecting, log, [expecting])}
+        for expecting in (plan, plan.expecting(expected_cases(log, plan.ppi, 800)))
+    )
+    assert counted["give it more ε"].nano * 6 < declared["give it more ε"].nano
+
+
+def test_a_limit_in_advice_is_the_one_that_was_asked_for_and_never_an_exponent() -> None:
+    text = (
+        "log: x\nppis: [{id: a, measure: {max: {data: cost}}, bounds: [0, 500000], unit: EUR, "
+        "target: below 40125.5, scope: every month}]"
+    )
+    words = Vocabulary(("A",), {"cost": Kind.NUMBER})
+    plan = plan_alone(parse_catalogue(text).ppis[0], Epsilon.of("0.01"), public_log(words, 900))
+    changes = [each.change for each in alternatives_to(plan, public_log(words, 900), [plan])]
+    assert any("below 40,125.5 EUR" in change for change in changes)
+    measure = plan.ppi.measure
+    assert isinstance(measure, AggregatedMeasure)
+    mean = replace(plan.ppi, measure=replace(measure, function=Aggregation.MEAN))
+    told = why_nothing(plan_alone(mean, Epsilon.of("0.001"), public_log(words, 900)))
+    assert "its whole range is only 500,000 EUR" in told
+
+
+def test_what_shares_a_draw_is_released_by_itself_rather_than_given_more() -> None:
+    log = public_log(WORDS, 60)
+    plan = replace(plan_alone(ppi_of(*MEAN), TENTH, log), together=("asked", "other"))
+    changes = [each.change for each in alternatives_to(plan, log, [plan])]
+    assert "release it by itself" in changes
+    assert "give it more ε" not in changes

@@ -37,6 +37,7 @@ THREE = (
       received: {sum: {count: activity == "Receive"}}
     bounds: {rejected: [0, 1], received: [0, 1], value: [0, 100]}
     target: above 20
+    release: {clipping: off}
   - id: by-channel
     measure:
       share: {condition: activity == "Reject"}

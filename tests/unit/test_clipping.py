@@ -25,13 +25,26 @@ from pappi.mechanisms import (
     read_set,
 )
 from pappi.mechanisms.joint import written_set
-from pappi.planning import Plan, plan_ppi, plan_set, sides_cut
+from pappi.planning import (
+    Plan,
+    advice_on,
+    alternatives_to,
+    as_if_uncut,
+    chance_to_decide,
+    plan_alone,
+    plan_by_need,
+    plan_each,
+    plan_ppi,
+    plan_set,
+    sides_cut,
+)
 from pappi.ppinot import (
     WRITTEN,
     AggregatedMeasure,
     Catalogue,
     parse_catalogue,
     parse_definitions,
+    reduced_form,
     write_definitions,
 )
 from pappi.report import answers_table, series_html
@@ -449,3 +462,111 @@ def test_the_planner_itself_is_as_it_was(workspace: Workspace) -> None:
     """Telling is decided above it: what it plans is still what older questions were."""
     plan = plan_ppi(stay().ppis[0], Epsilon.of(1), workspace.log("small").public)
     assert plan.mechanism == "two-bin"
+
+
+# --- where nothing counts what bounds cut -------------------------------------------------------
+
+DAYS = "{time: {from: case start, to: case end}, unit: days}"
+# Claims take 1 to 5 days, 3 on average: cut at 2, it is 1.8.
+UNCOUNTED = {
+    "a verdict alone": (f"{{mean: {DAYS}}}", "[0 days, 2 days]", "answer: verdict, "),
+    "a named mechanism": (f"{{mean: {DAYS}}}", "[0 days, 2 days]", "mechanism: two-bin, "),
+    "a ratio": (
+        f"{{derive: a / n, a: {{sum: {DAYS}}}, n: {{number: cases}}}}",
+        "{a: [0 days, 2 days]}",
+        "",
+    ),
+    "a formula": (f"{{derive: a - 0 days, a: {{mean: {DAYS}}}}}", "{a: [0 days, 2 days]}", ""),
+}
+
+
+@pytest.fixture(scope="module")
+def cut_workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
+    new = NewLog(terms=Terms(block_budget=Epsilon.of(9_000)))
+    return workspace_with(tmp_path_factory.mktemp("cut") / "w", claims(90), new)
+
+
+def cut_ppi(case: str, target: str, release: str = "", show: str = "") -> Catalogue:
+    measure, bounds, own = UNCOUNTED[case]
+    return parse_catalogue(
+        f"log: small\nppis:\n  - id: p\n    measure: {measure}\n    bounds: {bounds}\n"
+        f"    unit: days\n    target: {target}\n    release: {{{own}{release or 'clipping: on'}}}\n"
+        f"{show}"
+    )
+
+
+@pytest.mark.parametrize("case", UNCOUNTED)
+def test_bounds_that_hide_the_truth_turn_no_verdict_where_nothing_counts_it(
+    cut_workspace: Workspace, case: str
+) -> None:
+    session = cut_workspace.checkpoint()
+    (hidden,) = session.release(cut_ppi(case, "below 1.97 days"), "80", anyway=True)
+    assert {a.verdict for a in hidden.answers} == {Verdict.UNDECIDED}
+    assert all(a.clipping_decides for a in hidden.answers)
+    (missed,) = session.release(cut_ppi(case, "below 1.5 days"), "80", anyway=True)
+    assert {a.verdict for a in missed.answers} == {Verdict.MISSED}
+
+
+@pytest.mark.parametrize("case", UNCOUNTED)
+def test_who_knows_that_bounds_cut_nothing_gets_a_firm_verdict_for_free(
+    cut_workspace: Workspace, case: str
+) -> None:
+    session = cut_workspace.checkpoint()
+    session.release(cut_ppi(case, "below 1.97 days"), "80", anyway=True)
+    known = cut_ppi(case, "below 1.97 days", "clipping: off")
+    (series,) = session.release(known, "80", anyway=True)
+    assert {a.verdict for a in series.answers} == {Verdict.MET}
+    assert all(a.replayed or a.derived_from for a in series.answers)
+
+
+def test_a_change_of_what_nothing_counts_is_as_open(cut_workspace: Workspace) -> None:
+    show = "    show: change from the previous period\n"
+    for release, verdict in (("", Verdict.UNDECIDED), ("clipping: off", Verdict.MET)):
+        asked = cut_ppi("a ratio", "below 1 day", release, show)
+        (series,) = cut_workspace.checkpoint().release(asked, "80", anyway=True)
+        assert {a.verdict for a in series.answers} == {verdict}
+
+
+def test_smoothing_is_no_surer_than_what_it_smooths(cut_workspace: Workspace) -> None:
+    asked = cut_ppi("a named mechanism", "below 1.97 days")
+    (series,) = cut_workspace.checkpoint().release(asked, "80", anyway=True, smooth=True)
+    assert {a.best.verdict for a in series.answers} == {Verdict.UNDECIDED}
+
+
+def test_the_others_of_a_draw_hide_nothing_of_a_share() -> None:
+    """One draw reads the values of all its PPIs; a share is cut by none of their bounds."""
+    text = (
+        "log: x\nppis:\n"
+        "  - {id: a, measure: {mean: {count: {activity: A}}}, bounds: [0, 10], target: below 5}\n"
+        "  - {id: b, measure: {share: {condition: activity == 'A'}}, target: below 50 %}\n"
+    )
+    asked = [(ppi, Epsilon.of(1)) for ppi in parse_catalogue(text).ppis]
+    mean, share = plan_each(asked, public_log(VOCABULARY, 300))
+    assert mean.together == share.together == ("a", "b")
+    assert chance_to_decide(share) == chance_to_decide(as_if_uncut(share))
+
+
+@pytest.mark.parametrize("case", UNCOUNTED)
+def test_advice_says_what_its_bounds_leave_open_and_what_to_add(case: str) -> None:
+    log = public_log(VOCABULARY, 2_000)
+    (ppi,) = (reduced_form(ppi, log.terms.anchor) for ppi in cut_ppi(case, "below 1 day").ppis)
+    plan = plan_alone(ppi, Epsilon.of("0.5"), log)
+    assert (chance_to_decide(plan) or 0) < 0.6 < 0.8 < (chance_to_decide(as_if_uncut(plan)) or 0)
+    assert "clipping: off" in advice_on(plan)
+    (instead,) = (a for a in alternatives_to(plan, log, [plan]) if "cut nothing" in a.change)
+    (known,) = (reduced_form(ppi, log.terms.anchor) for ppi in parse_catalogue(instead.yaml).ppis)
+    assert not known.release.clipping
+    assert chance_to_decide(plan_alone(known, instead.epsilon, log)) == instead.chance_to_decide
+
+
+@pytest.mark.parametrize("case", UNCOUNTED)
+def test_what_a_query_gets_by_need_does_not_depend_on_what_is_known_of_its_bounds(
+    case: str,
+) -> None:
+    log = public_log(VOCABULARY, 2_000)
+    told, known = (
+        plan_by_need([reduced_form(ppi, log.terms.anchor)], log)[0].epsilon
+        for release in ("", "clipping: off")
+        for ppi in cut_ppi(case, "below 1 day", release).ppis
+    )
+    assert told == known

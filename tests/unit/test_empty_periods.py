@@ -52,6 +52,7 @@ RATIO = (
     f"measure: {_RATIO}",
     "bounds: {rejected: [0, 1], received: [0, 1]}",
     "target: below 0.5",
+    "release: {clipping: off}",
 )
 SUM = ("measure: {sum: {condition: 'activity == \"Reject\"'}}", "target: below 200")
 

@@ -8,6 +8,7 @@ from datetime import date
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 import pytest
@@ -16,11 +17,13 @@ from benchmarks.forecast import (
     CASES,
     CUTS,
     EPSILON,
+    FIRST,
     LEAST,
     MOST,
     PERIODS,
     PLACES,
     UNITS,
+    UNTIL,
     Question,
     amounts_at,
     drawn_half_widths,
@@ -36,7 +39,14 @@ from pappi.errors import DefinitionError, UsageError
 from pappi.planning import expected_cases
 from pappi.planning.expected import ExpectedCases
 from pappi.planning.trials import _expected_half_widths
-from pappi.ppinot import Catalogue, Ppi, parse_catalogue, parse_definitions, write_definitions
+from pappi.ppinot import (
+    EVERY_CASE,
+    Catalogue,
+    Ppi,
+    parse_catalogue,
+    parse_definitions,
+    write_definitions,
+)
 from pappi.report.wording import expected_text
 from pappi.store import LogDeclaration
 from pappi.values import Calendar, Epsilon, Grid, Period, PublicLog, Terms
@@ -59,6 +69,19 @@ def under(**terms: object) -> PublicLog:
 
 
 # --- how many cases -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("measure", "cases"),
+    [
+        # Of those that pass a scope, the latest are taken; a measure's filter comes after that.
+        ("share: {data: urgent}", 500),
+        ("share: {data: urgent}, where: {condition: region == 'north'}", 125),
+    ],
+)
+def test_the_latest_cases_are_the_latest_of_those_that_pass(measure: str, cases: int) -> None:
+    scope = "scope: {last cases: 500, cases: {condition: region == 'north'}}, expected: 25 %"
+    assert expected_cases(LOG, ppi(measure, scope)).cases == cases
 
 
 @pytest.mark.parametrize(
@@ -393,6 +416,69 @@ def test_of_an_interval_that_is_open_above_no_width_is_forecast() -> None:
     assert expected_text(quote).startswith("typically ±")
 
 
-def test_of_formulas_no_interval_is_forecast() -> None:
-    ratio = ppi("derive: a / b, a: {mean: {data: amount}}, b: {number: cases}")
-    assert quote_of(planned(ratio, None, LOG), LOG, 0, 0).interval_half_width is None
+def test_of_private_bounds_no_interval_is_forecast() -> None:
+    asked = ppi("mean: {data: amount}", "bounds: private, epsilon: 2")
+    assert quote_of(planned(asked, None, LOG), LOG, 0, 0).interval_half_width is None
+
+
+FORMULAS = {
+    "a ratio": ("derive: a / b, a: {sum: {data: amount}}, b: {number: cases}", "a: [0, 1000]"),
+    "a part of a whole": (
+        "derive: a / b, a: {sum: {data: urgent}, within: b}, b: {sum: {derive: true}}",
+        "value: [0, 1]",
+    ),
+    "a mean less a mean": (
+        "derive: a - b, a: {mean: {data: amount}}, b: {mean: {data: amount}}",
+        "a: [0, 1000], b: [0, 1000]",
+    ),
+    "a mean less a median": (
+        "derive: a - b, a: {mean: {data: amount}}, b: {median: {data: amount}}",
+        "a: [0, 1000], b: [0, 1000]",
+    ),
+    "a loose median": ("median: {data: amount}", "[0, 100000, loose]"),
+}
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("period", ["every month", "every year"])
+def test_the_interval_of_a_formula_is_forecast_as_it_will_be(formula: str, period: str) -> None:
+    """Of an interval that is half of its range, the margin of its value said a thirtieth."""
+    measure, bounds = FORMULAS[formula]
+    bounds = bounds if bounds.startswith("[") else f"{{{bounds}}}"
+    asked = ppi(measure, f"bounds: {bounds}, scope: {period}, epsilon: 0.5")
+    log = LogDeclaration(data="made", table="made", public=LOG)
+    plan = planned(asked, None, LOG)
+    forecast = quote_of(plan, LOG, 0, 0).interval_half_width or math.nan
+    amounts, urgent = amounts_at(0.2, plan.expected.cases), np.arange(plan.expected.cases) % 5 == 0
+    values = []
+    for part in plan.measurements:
+        whole = np.ones(plan.expected.cases)
+        columns = [
+            whole if each.base == EVERY_CASE else urgent if "part" in formula else amounts
+            for each in part.inputs
+        ]
+        values.append(columns[0] if len(columns) == 1 else np.column_stack(columns))
+    halves = drawn_half_widths(plan, log, Period(FIRST, UNTIL), None, values, 40)
+    assert LEAST <= forecast / median(halves) <= MOST
+
+
+def test_a_loose_median_whose_interval_is_its_whole_range_tells_nothing() -> None:
+    asked = ppi("median: {data: amount}", "bounds: [0, 100000, loose], epsilon: 0.5")
+    assert quote_of(planned(asked, None, LOG), LOG, 0, 0).tells_nothing
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("show", ["change from the previous period", "rolling 2 periods"])
+def test_the_interval_of_a_view_is_forecast_as_it_will_be(show: str, tmp_path: Path) -> None:
+    terms = Terms(expected_cases=300, block_budget=Epsilon.of(9))
+    workspace = workspace_with(tmp_path / "w", claims(900), NewLog(terms=terms))
+    text = (
+        "log: small\nppis: [{id: p, measure: {mean: {time: {from: case start, to: case end}}}, "
+        f"bounds: [0 days, 10 days], scope: every month, epsilon: 1, show: {show}}}]"
+    )
+    session = workspace.checkpoint()
+    (quote,) = session.preview(text)
+    (series,) = session.release(text)
+    ends = [(answer.interval.low or 0.0, answer.interval.high or 0.0) for answer in series.answers]
+    halves = [(high - low) / 2 for low, high in ends]
+    assert LEAST <= (quote.interval_half_width or math.nan) / median(halves) <= MOST

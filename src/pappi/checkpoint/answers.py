@@ -28,6 +28,7 @@ from pappi.planning import (
     Plan,
     extreme_caution,
     interval_of,
+    open_interval_of,
     periods_of,
     target_in,
     within_range,
@@ -99,10 +100,13 @@ def answer_of(
     chance = None if aim is None else probability_met(plan, aim.target, released)
     clipped = None if aim is None else _judged(plan, aim.target, chance, low, high)
     beyond = beyond_of(plan, noisy[0], (low, high), pool)
-    ends = (low, high) if beyond is None else beyond.widened(low, high)
-    verdict = clipped
-    if aim is not None and clipped is not Verdict.UNDECIDED and beyond is not None:
-        verdict = judge(aim.target, *ends)
+    ends, verdict = (low, high), clipped
+    if beyond is not None:
+        ends = beyond.widened(low, high)
+    elif aim is not None:
+        ends = open_interval_of(plan, released, ends, log.public.vocabulary)
+    if aim is not None and clipped is not Verdict.UNDECIDED and ends != (low, high):
+        verdict = _judged(plan, aim.target, chance, *ends)
     bands = bands_of(aim, verdict, *ends, noise_only=plan.covers_noise_only)
     if verdict is not None and perhaps_empty:
         verdict, bands = Verdict.UNDECIDED, bands and tuple(Band)
@@ -135,6 +139,7 @@ def answer_of(
         perhaps_empty=perhaps_empty,
         beyond=_shown_beyond(plan.ppi, beyond),
         clipping_decides=verdict is not clipped and not perhaps_empty,
+        hidden=(beyond is None and ends[0] < low, beyond is None and ends[1] > high),
         derived_from=sources,
         distribution=_distribution(plan, noisy[0]),
     )

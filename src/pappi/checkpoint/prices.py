@@ -40,6 +40,7 @@ from pappi.planning import (
     plan_error_law,
     plan_options,
     shown_error,
+    shown_half_widths,
     target_in,
     untold,
     why_nothing,
@@ -78,7 +79,7 @@ def quote_of(
 ) -> Quote:
     ppi, spread = plan.ppi, plan_error_law(plan)
     quantiles, assumes = _quantiles(plan, spread), "" if spread is None else spread.assumes
-    widths = None if ppi.view is not None else expected_half_widths(plan)
+    widths = shown_half_widths(plan)
     return Quote(
         ppi=ppi.id,
         name=ppi.name,

@@ -32,6 +32,7 @@ from pappi.planning import (
     Cell,
     Plan,
     Rules,
+    as_if_uncut,
     is_enough,
     plan_alone,
     plan_each,
@@ -160,7 +161,7 @@ class _Record:
             return True
         if id(read) not in self._good:
             errs_alike = read.predicted_error <= _HARDLY_MORE * plan.predicted_error
-            self._good[id(read)] = errs_alike or is_enough(read)
+            self._good[id(read)] = errs_alike or is_enough(as_if_uncut(read))
         return self._good[id(read)]
 
     def _alone(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:

@@ -22,6 +22,7 @@ from pappi.planning import (
     Plan,
     added_plan,
     interval_of,
+    open_interval_of,
     refuse_ratio,
     target_in,
     windows_of,
@@ -71,7 +72,7 @@ def shown_answers(
     known = {(one.figure.period, one.figure.group): one for one in told}
     grouped = isinstance(view, Change)
     return [
-        compared(known[first], known[second], view.by, written, grouped=grouped)
+        compared(known[first], known[second], view.by, written, log, grouped=grouped)
         for first, second in compared_pairs(view, known, ppi.scope.grid)
     ]
 
@@ -129,10 +130,13 @@ def _sources(told: Iterable[Told]) -> tuple[Source, ...]:
 # --- two figures compared -------------------------------------------------------------------------
 
 
-def compared(first: Told, second: Told, by: By, ppi: Ppi, *, grouped: bool) -> Answer:
+def compared(
+    first: Told, second: Told, by: By, ppi: Ppi, log: LogDeclaration | None, *, grouped: bool
+) -> Answer:
     """One figure compared with another, judged by the PPI's target.
 
-    `grouped` if both are of one group, which the answer is about then.
+    `grouped` if both are of one group, which the answer is about then. The log tells what bounds
+    may cut; where there is no target, it is not needed.
     """
     pair = _Pair(first.figure, second.figure, by)
     unit, one, two = pair.first.plan.ppi.unit_by(by), first.answer, second.answer
@@ -147,7 +151,9 @@ def compared(first: Told, second: Told, by: By, ppi: Ppi, *, grouped: bool) -> A
     ends = low, high
     if one.beyond is not None or two.beyond is not None:
         ends = pair.interval(CONFIDENCE, _cut(one), _cut(two))
-        if aim is not None and clipped is not Verdict.UNDECIDED:
+    if aim is not None and log is not None:
+        ends = pair.opened(ends, log)
+        if clipped is not Verdict.UNDECIDED:
             verdict = judge(aim.target, *ends)
     bands = bands_of(aim, verdict, *ends, noise_only=noise_only)
     if verdict is not None and perhaps_empty:
@@ -240,7 +246,7 @@ def compared_series(
     pairs = picked.pairs(told)
     plain = replace(plan.ppi, written=None, target=None, tolerated=None, group_targets=())
     grouped = picked.periods is not None
-    answers = [compared(one, two, picked.by, plain, grouped=grouped) for one, two in pairs]
+    answers = [compared(one, two, picked.by, plain, None, grouped=grouped) for one, two in pairs]
     names = picked.periods or picked.groups or ("", "")
     series = series_with(replace(plan, ppi=plain), answers, beyond, picked.by)
     return replace(series, view=str(Between(*names, picked.by)))
@@ -319,6 +325,14 @@ class _Pair:
             low, high = min(low, value), max(high, value)
         return min(max(low, least), most), max(min(high, most), least)
 
+    def opened(self, ends: tuple[float, float], log: LogDeclaration) -> tuple[float, float]:
+        """Where bounds may hide cases that nothing counts, as a figure by itself is."""
+        (below, above), (low, high) = (_hidden(each, log) for each in (self.first, self.second))
+        return (
+            -math.inf if below or high else ends[0],
+            math.inf if above or low else ends[1],
+        )
+
     @property
     def _of_sums(self) -> bool:
         measure = self.first.plan.ppi.measure
@@ -363,6 +377,13 @@ class _Pair:
 def _released(figure: Figure) -> dict[str, tuple[int, ...]]:
     paths = (part.path for part in figure.plan.measurements)
     return dict(zip(paths, figure.noisy, strict=True))
+
+
+def _hidden(figure: Figure, log: LogDeclaration) -> tuple[bool, bool]:
+    """Whether its value may lie below its interval, and above, for all that is known of bounds."""
+    low, high = interval_of(figure.plan, _released(figure))
+    ends = open_interval_of(figure.plan, _released(figure), (low, high), log.public.vocabulary)
+    return ends[0] < low, ends[1] > high
 
 
 def _range(figure: Figure) -> tuple[float, float]:

@@ -52,6 +52,7 @@ from pappi.planning.plan import (
     Plan,
     ReleaseOption,
     interval_of,
+    open_interval_of,
     plan_derived,
     plan_options,
     plan_ppi,
@@ -69,6 +70,7 @@ from pappi.planning.sets import (
 from pappi.planning.targets import Aim, target_in
 from pappi.planning.trials import (
     MOST_VALUES,
+    as_if_uncut,
     chance_to_decide,
     expected_half_widths,
 )
@@ -78,6 +80,7 @@ from pappi.planning.views import (
     refuse_ratio,
     refuse_unviewable,
     shown_error,
+    shown_half_widths,
     windows_of,
 )
 

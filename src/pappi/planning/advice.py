@@ -24,10 +24,11 @@ from fractions import Fraction
 from itertools import chain
 
 from pappi.errors import DefinitionError, PappiError
-from pappi.planning.expected import grid_days
+from pappi.planning.expected import expected_cases, grid_days
 from pappi.planning.plan import Plan
 from pappi.planning.sets import plan_alone, plan_set
 from pappi.planning.trials import (
+    as_if_uncut,
     chance_to_decide,
     decides_somewhere,
     expected_half_widths,
@@ -130,14 +131,34 @@ def is_enough(plan: Plan, wanted: float = ENOUGH_CHANCE) -> bool:
         return False
     if not law.keeps(ENOUGH_OF_RANGE * (ends[1] - ends[0]), MARGIN_CONFIDENCE):
         return False
-    return _interval_part(plan) <= ENOUGH_OF_RANGE  # last, as it takes trials
+    # Last, as it takes trials. The noise of other formulas says how wide their intervals are.
+    return not _of_ranks(plan) or _interval_part(plan) <= ENOUGH_OF_RANGE
+
+
+def _of_ranks(plan: Plan) -> bool:
+    """Whether it is one measure, or a formula of which a part is an extreme or a percentile."""
+    functions = [measure.function for part in plan.measurements for measure in part.inputs]
+    single = isinstance(plan.ppi.measure, AggregatedMeasure)
+    return single or any(function in _BY_RANK for function in functions)
 
 
 def advice_on(plan: Plan) -> str:
     """What speaks against asking this, in a sentence; empty if nothing does."""
     nothing = why_nothing(plan)
     warning = f"this will tell you nothing, because {nothing}" if nothing else ""
-    return "; ".join(filter(None, (warning, extreme_caution(plan.ppi, plan.epsilon.fraction))))
+    hidden = "" if nothing else _uncounted_caution(plan)
+    extreme = extreme_caution(plan.ppi, plan.epsilon.fraction)
+    return "; ".join(filter(None, (warning, hidden, extreme)))
+
+
+def _uncounted_caution(plan: Plan) -> str:
+    """What bounds that nothing counts may hide from a verdict."""
+    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
+        return ""
+    return (
+        "nothing counts the cases beyond its bounds, so its verdict is unclear wherever these "
+        "could flip it; if you know that its bounds cut nothing, add `release: {clipping: off}`"
+    )
 
 
 def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
@@ -158,21 +179,28 @@ def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
     )
 
 
-def _shown(ppi: Ppi, length: float) -> str:
-    return f"{abs(ppi.unit.show(length)):,.3g} {ppi.unit.name}".rstrip()
+def _shown(ppi: Ppi, length: float, digits: int = 3) -> str:
+    """With so many digits that count, and never with an exponent."""
+    number = float(f"{abs(ppi.unit.show(length)):.{digits}g}")
+    return f"{number:,.15g} {ppi.unit.name}".rstrip()
 
 
 # --- what to ask instead --------------------------------------------------------------
 
 
 def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[Alternative, ...]:
-    """Queries near to this one that decide, the cheapest first; `among` are all that are asked."""
+    """Queries near to this one that decide, the cheapest first; `among` are all that are asked.
+
+    Where a count on record says how many cases the plan has, it says that of theirs, too.
+    """
+    known = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
     single = [
-        *_working([("give it more ε", plan.ppi)], log),
-        *_first_working(_longer(plan.ppi, log), plan.epsilon, log),
-        *_working(_other_functions(plan.ppi, log), log),
-        *_working(_verdict_only(plan.ppi), log),
-        *_as_a_set(plan, log, among),
+        *_working([_dearer(plan)], log, known),
+        *_first_working(_longer(plan.ppi, log), plan.epsilon, log, known),
+        *_working(_other_functions(plan.ppi, log), log, known),
+        *_working(_verdict_only(plan.ppi), log, known),
+        *_working(_known_uncut(plan), log, known),
+        *_as_a_set(plan, log, among, known),
     ]
     if not single:
         changed = chain(_other_functions(plan.ppi, log), _verdict_only(plan.ppi))
@@ -181,7 +209,7 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
             for what, ppi in changed
             for when, longer in _longer(ppi, log)
         )
-        single = list(_first_working(twice, plan.epsilon, log))
+        single = list(_first_working(twice, plan.epsilon, log, known))
     return tuple(sorted(single, key=lambda alternative: alternative.epsilon)[:_MOST_ALTERNATIVES])
 
 
@@ -209,22 +237,26 @@ _Changed = tuple[str, Ppi]
 """What is changed, in words, and the PPI that it makes."""
 
 
-def _working(candidates: Sequence[_Changed], log: PublicLog) -> Iterator[Alternative]:
+def _working(
+    candidates: Sequence[_Changed], log: PublicLog, known: Fraction
+) -> Iterator[Alternative]:
+    """Those that decide, with so many times the cases that are declared."""
     for words, ppi in candidates:
-        least = least_epsilon(_alone(ppi, log), log.terms.block_budget)
+        least = least_epsilon(_alone(ppi, log, known), log.terms.block_budget)
         if least is not None:
             epsilon, (plan,) = least
-            catalogue = Catalogue(log.name, (replace(ppi, epsilon=epsilon),))
-            yield _alternative(words, plan, epsilon, catalogue)
+            yield _alternative(
+                words, plan, epsilon, Catalogue(log.name, (replace(ppi, epsilon=epsilon),))
+            )
 
 
 def _first_working(
-    candidates: Iterator[_Changed] | Sequence[_Changed], epsilon: Epsilon, log: PublicLog
+    candidates: Iterator[_Changed], epsilon: Epsilon, log: PublicLog, known: Fraction
 ) -> Iterator[Alternative]:
     """The first that costs no more than what was asked, or else the first at all."""
     dearer = None
     for candidate in candidates:
-        for alternative in _working([candidate], log):
+        for alternative in _working([candidate], log, known):
             if alternative.epsilon <= epsilon:
                 yield alternative
                 return
@@ -233,8 +265,13 @@ def _first_working(
         yield dearer
 
 
-def _alone(ppi: Ppi, log: PublicLog) -> Callable[[Epsilon], Sequence[Plan]]:
-    return lambda epsilon: (plan_alone(ppi, epsilon, log),)
+def _alone(ppi: Ppi, log: PublicLog, known: Fraction) -> Callable[[Epsilon], Sequence[Plan]]:
+    return lambda epsilon: (_with_known_cases(plan_alone(ppi, epsilon, log), known),)
+
+
+def _with_known_cases(plan: Plan, known: Fraction) -> Plan:
+    cases = max(1, round(plan.expected.cases * known))
+    return plan.expecting(replace(plan.expected, cases=cases))
 
 
 def _alternative(words: str, plan: Plan, epsilon: Epsilon, catalogue: Catalogue) -> Alternative:
@@ -262,6 +299,10 @@ def _written(catalogue: Catalogue) -> str:
         return write_yaml(catalogue)
     except DefinitionError:
         return ""
+
+
+def _dearer(plan: Plan) -> _Changed:
+    return "release it by itself" if plan.together else "give it more ε", plan.ppi
 
 
 _LONGER = (Calendar.WEEK, Calendar.MONTH, Calendar.QUARTER, Calendar.YEAR)
@@ -329,7 +370,8 @@ def _share_within(
         Aggregation.SHARE, within, measure.filter, measure.grouping, UNIT_INTERVAL
     )
     words = (
-        f"ask for the share of cases {'below' if below else 'above'} {_shown(ppi, float(limit))}, "
+        f"ask for the share of cases {'below' if below else 'above'} "
+        f"{_shown(ppi, float(limit), digits=12)}, "
         f"target at least {100 * float(level):g} %: {note}"
     )
     wanted = {"unit": PERCENT, "target": Target(level, None), "tolerated": None}
@@ -357,7 +399,17 @@ def _verdict_only(ppi: Ppi) -> list[_Changed]:
     return [("ask for the verdict only, without a value", verdict)]
 
 
-def _as_a_set(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> Iterator[Alternative]:
+def _known_uncut(plan: Plan) -> list[_Changed]:
+    """The same release, where it is its bounds that leave the verdict open."""
+    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
+        return []
+    words = "add `clipping: off`, if you know that its bounds cut nothing"
+    return [(words, as_if_uncut(plan).ppi)]
+
+
+def _as_a_set(
+    plan: Plan, log: PublicLog, among: Sequence[Plan], known: Fraction
+) -> Iterator[Alternative]:
     """All that are asked, under the sum of their ε: one draw where that is better."""
     if len(among) < 2 or any(each.total is not None or each.together for each in among):
         return
@@ -366,7 +418,7 @@ def _as_a_set(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> Iterator[Alt
     if total > log.terms.block_budget:
         return
     plans = {each.ppi.id: each for each in plan_set(ppis, total, log)}
-    own = plans[plan.ppi.id]
+    own = _with_known_cases(plans[plan.ppi.id], known)
     if own.together and is_enough(own):
         words = f"ask all {len(ppis)} PPIs under one total, so that one draw answers them"
         yield _alternative(words, own, total, Catalogue(log.name, ppis, total))

@@ -25,6 +25,7 @@ from pappi.errors import NotReleasable
 from pappi.planning.advice import LADDER, is_enough
 from pappi.planning.plan import Plan
 from pappi.planning.sets import copied, plan_unit, units_of
+from pappi.planning.trials import as_if_uncut
 from pappi.ppinot import Ppi
 from pappi.values import ENOUGH_CHANCE, Epsilon, PublicLog
 
@@ -58,9 +59,10 @@ def plan_by_need(ppis: Sequence[Ppi], log: PublicLog) -> tuple[Plan, ...]:
 
 
 def _because(plan: Plan) -> str:
-    if is_enough(plan):
+    if is_enough(as_if_uncut(plan)):
         to = "decide" if plan.ppi.target is not None else "be within a tenth of its range"
-        return f"ε {plan.epsilon} suffices to {to}"
+        unless = "" if is_enough(plan) else " if its bounds cut nothing"
+        return f"ε {plan.epsilon} suffices to {to}{unless}"
     return f"ε {plan.epsilon} is probably not enough; name a larger ε"
 
 
@@ -97,7 +99,7 @@ class _Unit:
 
         def enough(index: int, member: int) -> bool:
             try:
-                return is_enough(self.plans(amounts[index])[member], wanted)
+                return is_enough(as_if_uncut(self.plans(amounts[index])[member]), wanted)
             except NotReleasable:
                 return False  # too little for its mechanism
 

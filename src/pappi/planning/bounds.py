@@ -29,6 +29,7 @@ SMALLEST, LARGEST = Fraction(1, 10**12), 10**18
 _LONGEST = Fraction(36_525 * DURATIONS["days"])
 _MOST_EVENTS = Fraction(2**20)
 _LARGEST_NUMBER = Fraction(2**40)
+_ADDED_UP = (Aggregation.MEAN, Aggregation.SHARE, Aggregation.SUM, Aggregation.COUNT)
 _DURATION_OCTAVES = 32  # a century, down to a second
 _COUNT_OCTAVES = 20
 _NUMBER_OCTAVES = 50  # down to a thousandth
@@ -76,6 +77,23 @@ def sides_cut(measure: AggregatedMeasure, vocabulary: Vocabulary | None) -> tupl
         return False, False
     natural = isinstance(measure.base, TimeMeasure | CountMeasure) and bounds.low <= 0
     return not natural, True
+
+
+def sides_hidden(
+    ppi: Ppi, measure: AggregatedMeasure, ends: Range, vocabulary: Vocabulary | None
+) -> tuple[bool, bool]:
+    """Whether cases as they are may put a function below these ends of its interval, and above.
+
+    So they may where nothing counts what bounds cut, and the PPI does not turn that off; a rank,
+    only where an end reaches a bound.
+    """
+    below, above = sides_cut(measure, vocabulary)
+    if measure.bounds is None or not ppi.release.clipping:
+        return False, False
+    if measure.function not in _ADDED_UP:
+        low, high = ends
+        below, above = below and low <= measure.bounds.low, above and high >= measure.bounds.high
+    return below, above
 
 
 def is_integral(measure: AggregatedMeasure, vocabulary: Vocabulary) -> bool:

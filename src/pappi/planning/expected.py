@@ -60,17 +60,24 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
     cases = terms.cases * blocks_in(log, ppi.scope)
     how = "assumed" if terms.expected_cases is None else "declared"
     reasons = [f"{terms.cases:,} {how} per {_length(terms.blocks)}"]
+    guess = _Part(Fraction(1), "")
+    if ppi.expected is not None:
+        said = f"{100 * float(ppi.expected):g} % of them, as you guessed"
+        guess = _Part(ppi.expected, said)
+    elif _chooses(ppi):
+        guess = _Part(Fraction(1), "assuming that all pass the filter")
+    # The latest are the latest of those that a scope lets pass; a measure's filter comes after.
+    parts = [each for each in (group, guess) if each is not None]
+    if latest is not None and not _filters(ppi):
+        cases, parts = cases * guess.share, parts[:-1]
+        reasons.append(guess.because)
     if latest is not None:
         cases = min(cases, Fraction(latest))
         reasons.append(f"the latest {latest:,} of them")
-    if group is not None:
-        reasons.append(group.because)
-    if ppi.expected is not None:
-        reasons.append(f"{100 * float(ppi.expected):g} % of them, as you guessed")
-    elif _chooses(ppi):
-        reasons.append("assuming that all pass the filter")
-    shares = (group.share if group else 1) * (1 if ppi.expected is None else ppi.expected)
-    return _told(cases * shares, where, reasons)
+    for part in parts:
+        cases *= part.share
+        reasons.append(part.because)
+    return _told(cases, where, list(filter(None, reasons)))
 
 
 def blocks_in(log: PublicLog, scope: Scope) -> Fraction:
@@ -107,14 +114,14 @@ def grid_days(grid: Grid) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """What share of all cases a group is expected to have, and why."""
+class _Part:
+    """What share of all cases a group, or a filter, is expected to have, and why."""
 
     share: Fraction
     because: str
 
 
-def _smallest_group(log: PublicLog, ppi: Ppi) -> _Group | None:
+def _smallest_group(log: PublicLog, ppi: Ppi) -> _Part | None:
     """Of the groups that are asked for, among all that are declared; None where there is one."""
     groupings = (measure.grouping for _, measure in aggregated_measures(ppi.measure))
     grouping = next((each for each in groupings if each is not None), None)
@@ -126,17 +133,21 @@ def _smallest_group(log: PublicLog, ppi: Ppi) -> _Group | None:
     if len(every) == 1:
         return None
     if weights is None:
-        return _Group(Fraction(1, len(every)), f"evenly over {len(every):,} groups")
+        return _Part(Fraction(1, len(every)), f"evenly over {len(every):,} groups")
     smallest = min(grouping.keys, key=lambda key: weights.get(key, 1))
     share = Fraction(weights.get(smallest, 1), sum(weights.get(key, 1) for key in every))
     because = f"{100 * float(share):.3g} % of them in '{smallest}', the smallest group"
-    return _Group(share, because)
+    return _Part(share, because)
+
+
+def _filters(ppi: Ppi) -> bool:
+    """Whether a measure is about some of the cases of the scope only."""
+    return any(measure.filter is not None for _, measure in aggregated_measures(ppi.measure))
 
 
 def _chooses(ppi: Ppi) -> bool:
     """Whether it is about some of the cases only."""
-    filters = (measure.filter for _, measure in aggregated_measures(ppi.measure))
-    return ppi.scope.cases is not None or any(each is not None for each in filters)
+    return ppi.scope.cases is not None or _filters(ppi)
 
 
 def _told(cases: Fraction, where: str, reasons: Sequence[str]) -> ExpectedCases:

@@ -8,6 +8,7 @@ what the owner declared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,6 +16,7 @@ from itertools import islice
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import RATIO, Outcome, names_for, on_request
+from pappi.planning.bounds import sides_cut, sides_hidden
 from pappi.planning.error_prediction import best_split, contributions, predicted_error
 from pappi.planning.expected import ExpectedCases, expected_cases
 from pappi.planning.measurements import (
@@ -50,7 +52,7 @@ from pappi.ppinot import (
     leaves,
     range_above,
 )
-from pappi.values import CONFIDENCE, Epsilon, PublicLog
+from pappi.values import CONFIDENCE, Epsilon, PublicLog, Vocabulary
 
 MOST_OPTIONS = 64
 MOST_FUNCTIONS = 64
@@ -264,6 +266,51 @@ def interval_of(
     level = 1 - (1 - confidence) / len(plan.measurements)
     ranges = {p.path: p.mechanism.interval(released[p.path], level) for p in plan.measurements}
     return within_range(plan, ranges)
+
+
+def open_interval_of(
+    plan: Plan,
+    released: Mapping[str, Outcome],
+    closed: Range,
+    vocabulary: Vocabulary | None = None,
+) -> Range:
+    """An interval of cases as they are: open where bounds may cut, and nothing counts how many.
+
+    `closed` is that of clipped cases. It is enough where the cases beyond the bounds are counted,
+    where nobody wants that, and where nothing is cut.
+    """
+    inputs = (measure for part in plan.measurements for measure in _own_inputs(plan.ppi, part))
+    is_cut = any(any(sides_cut(measure, vocabulary)) for measure in inputs)
+    if plan.tells_beyond or not plan.ppi.release.clipping or not is_cut:
+        return closed
+    each = 1 - (1 - CONFIDENCE) / len(plan.measurements)
+    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.measurements}
+    opened = {
+        part.path: _opened(plan.ppi, part, ranges[part.path], vocabulary)
+        for part in plan.measurements
+    }
+    return within_range(plan, opened)
+
+
+def _opened(ppi: Ppi, part: Measurement, ends: Range, vocabulary: Vocabulary | None) -> Range:
+    inputs = _own_inputs(ppi, part)
+    sides = [sides_hidden(ppi, measure, ends, vocabulary) for measure in inputs]
+    if len(sides) == 1:
+        ((below, above),) = sides
+        return (-math.inf if below else ends[0]), (math.inf if above else ends[1])
+    # Of a ratio of two sums, that are never negative; where the whole is cut, it may be anything.
+    (below, above), *others = sides
+    least, most = part.mechanism.output_range
+    if below or any(map(any, others)):
+        return least, most
+    if not above:
+        return ends
+    return (ends[0], most) if least >= 0 else (least, ends[1])
+
+
+def _own_inputs(ppi: Ppi, part: Measurement) -> tuple[AggregatedMeasure, ...]:
+    """Those that a PPI is about; a draw may answer others as well."""
+    return (ppi.measure,) if isinstance(ppi.measure, AggregatedMeasure) else part.inputs
 
 
 def within_range(plan: Plan, ranges: Mapping[str, Range]) -> Range:

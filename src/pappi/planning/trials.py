@@ -43,9 +43,9 @@ from statistics import mean, median
 import numpy as np
 
 from pappi.mechanisms import LOOSE_FILL, MOSTLY_LOW, Floats, Outcome, RandBelow, Trial
-from pappi.planning.bounds import output_range_of, sides_cut
+from pappi.planning.bounds import output_range_of, sides_cut, sides_hidden
 from pappi.planning.measurements import Measurement
-from pappi.planning.plan import Plan, interval_of
+from pappi.planning.plan import Plan, interval_of, open_interval_of
 from pappi.planning.ratios import ratio_of
 from pappi.planning.targets import target_in
 from pappi.ppinot import (
@@ -112,6 +112,12 @@ class HalfWidths:
         seldom = len(rising) // 20
         return cls(mid_median(rising), median(rising), (rising[seldom], rising[-1 - seldom]))
 
+    def times(self, factor: float) -> HalfWidths:
+        least, most = self.usual
+        return HalfWidths(
+            factor * self.typical, factor * self.median, (factor * least, factor * most)
+        )
+
 
 def mid_median(numbers: Sequence[float] | Floats) -> float:
     """The median of the mid-distribution, in which those equal to a number count half.
@@ -129,10 +135,9 @@ def mid_median(numbers: Sequence[float] | Floats) -> float:
 
 
 def expected_half_widths(plan: Plan) -> HalfWidths | None:
-    """Of one function of one measure.
+    """Of one function of one measure, or of a formula whose parts lie where those would.
 
-    None of others: how wide the interval of a ratio or formula is depends on how large its parts
-    are. None also where bounds are private, or the interval is mostly open on one side.
+    None where bounds are private, or the interval is mostly open on one side.
     """
     return _expected_half_widths(_as_released(plan))
 
@@ -141,7 +146,9 @@ def expected_half_widths(plan: Plan) -> HalfWidths | None:
 def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     (part, *others), measure = plan.measurements, plan.ppi.measure
     alone = not others and part.path == ROOT and part.buckets is None
-    if not alone or not isinstance(measure, AggregatedMeasure):
+    if not isinstance(measure, AggregatedMeasure):
+        return _half_widths_of_formula(plan)
+    if not alone:
         return None
     if measure.bounding is Bounding.PRIVATE or plan.ppi.value_range is not None:
         return None
@@ -155,11 +162,42 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
     randbelow, halves = _hashed_chances(), []
-    top = math.inf if measure.bounding is Bounding.DECLARED else output_range_of(plan.ppi)[1]
+    is_open = measure.bounding is Bounding.LOOSE and measure.function not in _OF_RANK
+    top = output_range_of(plan.ppi)[1] if is_open else math.inf
     for _ in range(_RELEASES):
         low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
         halves.append((high - low) / 2 if high < top else math.inf)
     return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
+
+
+def _half_widths_of_formula(plan: Plan) -> HalfWidths | None:
+    parts = plan.measurements
+    inputs = [measure for part in parts for measure in part.inputs]
+    if any(measure.bounding is not Bounding.DECLARED for measure in inputs):
+        return None
+    if any(part.buckets is not None or not part.mechanism.is_drawn for part in parts):
+        return None
+    laws = {part.path: part.mechanism.law(_low_columns(plan, part)) for part in parts}
+    randbelow, halves = _hashed_chances(), []
+    for _ in range(_RELEASES):
+        drawn = {path: law.draw(randbelow) for path, law in laws.items()}
+        low, high = interval_of(plan, drawn, MARGIN_CONFIDENCE)
+        halves.append((high - low) / 2)
+    return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
+
+
+def _low_columns(plan: Plan, part: Measurement) -> Floats:
+    """Of a part and its whole, the whole is where nobody knows, and a fifth of it is the part."""
+    cases, ratio = min(plan.expected.cases, MOST_VALUES), None
+    if not isinstance(plan.ppi.measure, AggregatedMeasure):
+        ratio = ratio_of(plan.ppi.measure)
+    if ratio is not None and ratio.within and len(part.inputs) > 1:
+        whole = _mostly_low(ratio.whole, cases)
+        if ratio.whole.base != EVERY_CASE:
+            whole = _spread(ratio.whole, cases, 0.5)
+        return np.column_stack([np.where(np.arange(cases) % 5 == 0, whole, 0.0), whole])
+    columns = [_mostly_low(measure, cases) for measure in part.inputs]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def _from_low(measure: AggregatedMeasure, value: float, parts: Floats) -> Floats:
@@ -226,9 +264,10 @@ def chance_to_decide(plan: Plan) -> float | None:
 def decides_somewhere(plan: Plan) -> bool | None:
     """Whether the verdict is likely to be firm for some value, even if it lies far from its target.
 
-    The ends of the range are left out; None as for the chance to decide.
+    The ends of the range are left out; None as for the chance to decide. So is what bounds cut
+    uncounted: that is no matter of ε, and the value tells something all the same.
     """
-    tried = _tried(_as_released(plan))
+    tried = _tried(as_if_uncut(_as_released(plan)))
     return None if tried is None else tried.somewhere
 
 
@@ -307,6 +346,9 @@ def _firm_by_law(plan: Plan, target: Target, values: Sequence[float]) -> list[fl
         surely_there = ~intervals.perhaps_empty
         below = (intervals.high < float(limit)) & surely_there
         above = (intervals.low > float(limit)) & surely_there
+        if not plan.tells_beyond:
+            hidden = sides_hidden(plan.ppi, measure, (float(limit), float(limit)), None)
+            below, above = below & (not hidden[1]), above & (not hidden[0])
         met, missed = met & (below if is_most else above), missed | (above if is_most else below)
     return [float(each) for each in np.mean(met | missed, axis=1)]
 
@@ -325,17 +367,29 @@ def _firm_share(plan: Plan, target: Target, value: float) -> float:
     return mean(_is_firm(plan, target, released, shift) for released in trials)
 
 
+def as_if_uncut(plan: Plan) -> Plan:
+    """The same release, if the bounds that it counts nothing of are known to cut nothing."""
+    if plan.tells_beyond or not plan.ppi.release.clipping:
+        return plan
+    release = replace(plan.ppi.release, clipping=False)
+    return replace(plan, ppi=replace(plan.ppi, release=release))
+
+
 def _is_firm(plan: Plan, target: Target, released: dict[str, Outcome], shift: float) -> bool:
     for part in plan.measurements:
         least = part.mechanism.estimate(released[part.path]).least_cases
         if least is not None and least <= 0:
             return False  # perhaps there are no cases
+    closed = interval_of(plan, released)
+    opened = open_interval_of(plan, released, closed)
     if plan.decides:
         (part,) = plan.measurements
         (limit,) = _limits(target)
         chance = part.mechanism.chance_at_most(released[part.path], float(limit))
-        return max(chance, 1 - chance) >= (1 + CONFIDENCE) / 2
-    low, high = interval_of(plan, released)
+        end = 1 if chance > 0.5 else 0
+        hidden = opened[end] != closed[end]
+        return max(chance, 1 - chance) >= (1 + CONFIDENCE) / 2 and not hidden
+    low, high = opened
     return judge(target, low + shift, high + shift) is not Verdict.UNDECIDED
 
 

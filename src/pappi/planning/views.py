@@ -18,6 +18,7 @@ from pappi.mechanisms import Combined, ErrorLaw, Outcome, added
 from pappi.planning.error_prediction import error_law, predicted_error
 from pappi.planning.measurements import Measurement
 from pappi.planning.plan import Plan, plan_derived, within_range
+from pappi.planning.trials import HalfWidths, expected_half_widths
 from pappi.ppinot import (
     Aggregation,
     Between,
@@ -29,7 +30,7 @@ from pappi.ppinot import (
     added_up,
     periods_rolled,
 )
-from pappi.values import By, Calendar, Epsilon, Grid, Period
+from pappi.values import MARGIN_CONFIDENCE, By, Calendar, Epsilon, Grid, Period
 
 _GRID = 256
 _NEARLY_ALL = (0.9999, 0.999, 0.99)
@@ -143,6 +144,22 @@ def shown_error(plan: Plan) -> float:
         every = [predicted_error(own.ppi, own.measurements, own.expected.cases) for own in added]
         return every[-1] if isinstance(view, Rolling) else max(plan.predicted_error, *every)
     return plan.predicted_error
+
+
+def shown_half_widths(plan: Plan) -> HalfWidths | None:
+    """How wide the intervals of what is shown will be: as the figures' are, beside their margin.
+
+    None where no law says how far off it will be; nor to date, as there each window has its own.
+    """
+    halves, own, law = expected_half_widths(plan), figures_law(plan), plan_error_law(plan)
+    if halves is None or plan.ppi.view is None:
+        return halves
+    if own is None or law is None or isinstance(plan.ppi.view, ToDate):
+        return None
+    figures, shown = own.within(MARGIN_CONFIDENCE), law.within(MARGIN_CONFIDENCE)
+    if not (0 < figures < math.inf and math.isfinite(shown)):
+        return None
+    return halves.times(shown / figures)
 
 
 _IN_A = {Calendar.WEEK: 7, Calendar.MONTH: 31, Calendar.QUARTER: 92, Calendar.YEAR: 366}

@@ -23,7 +23,6 @@ from pappi.series.posterior import Posterior, posterior_of
 from pappi.values import (
     CONFIDENCE,
     Answer,
-    Beyond,
     Interval,
     LaplaceLikelihood,
     Likelihood,
@@ -80,19 +79,18 @@ def smoothed(series: Series, whole: Series | None = None) -> Series:
             continue
         beliefs = smoothed_values(likelihoods, pooled.get(group), series.target_of(group))
         for place, belief in zip(by_place, beliefs, strict=True):
-            judged = _of_cases_as_they_are(belief, answers[place].beyond, series.target_of(group))
+            judged = _of_cases_as_they_are(belief, answers[place], series.target_of(group))
             answers[place] = replace(answers[place], smoothed=judged)
     return replace(series, answers=tuple(answers), smoothing=_note(answers))
 
 
-def _of_cases_as_they_are(
-    belief: Smoothed, beyond: Beyond | None, target: ShownTarget | None
-) -> Smoothed:
+def _of_cases_as_they_are(belief: Smoothed, answer: Answer, target: ShownTarget | None) -> Smoothed:
     """Judged as a release is: a verdict that clipping could change is undecided."""
     low, high = belief.interval.low, belief.interval.high
-    if beyond is None or target is None or low is None or high is None:
+    is_cut = answer.beyond is not None or any(answer.hidden)
+    if not is_cut or target is None or low is None or high is None:
         return belief
-    ends, tolerated = beyond.widened(low, high), target.tolerated
+    ends, tolerated = answer.as_they_are(low, high), target.tolerated
     verdict = judge(target, *ends)
     bands = () if tolerated is None else bands_between(target, tolerated, *ends)
     turned = verdict is not belief.verdict

@@ -70,8 +70,8 @@ def _band_text(judged: Answer | Smoothed) -> str | None:
 _BANDS = {"band": (str | None, _band_text)}
 _CHANCE = {"probability_met": "chance_met"}
 SHAPES: Mapping[type, WireShape] = {
-    # The likelihood stays with the service, which smooths for its clients.
-    Answer: WireShape(_CHANCE, left_out=frozenset({"likelihood"}), computed=_BANDS),
+    # What smoothing needs stays with the service, which smooths for its clients.
+    Answer: WireShape(_CHANCE, left_out=frozenset({"likelihood", "hidden"}), computed=_BANDS),
     Smoothed: WireShape(_CHANCE, computed=_BANDS),
     Series: WireShape(renamed={"rehearsed": "rehearsal"}),
     ShownTarget: WireShape(brief=frozenset({"tolerated"})),

@@ -415,7 +415,8 @@ class Answer:
 
     Value, interval and `probability_met` are about cases as the bounds clip them. `beyond` says how
     many were cut, where that was counted; a verdict that they could turn is undecided, and
-    `clipping_decides`.
+    `clipping_decides`. Where nothing counts them and there is a target, `hidden` says whether cases
+    as they are may lie below the interval, and above.
 
     An answer that is `derived_from` releases on record was not drawn and cost nothing: it is a
     function of what they released. The ε of its guarantee is the sum of theirs in one block.
@@ -452,11 +453,19 @@ class Answer:
     distribution: Distribution | None = None
     comparison: Comparison | None = None
     over: Period | None = None
+    hidden: tuple[bool, bool] = (False, False)
 
     @property
     def best(self) -> Answer | Smoothed:
         """What is shown and judged: the smoothed value where there is one."""
         return self.smoothed or self
+
+    def as_they_are(self, low: float, high: float) -> tuple[float, float]:
+        """An interval of clipped cases as one of the cases as they are."""
+        if self.beyond is not None:
+            return self.beyond.widened(low, high)
+        below, above = self.hidden
+        return (-math.inf if below else low), (math.inf if above else high)
 
 
 @dataclass(frozen=True, slots=True)
