@@ -14,8 +14,16 @@ from pappi.checkpoint import LocalSession
 from pappi.checkpoint.queries import plans_of, releases_of
 from pappi.custody import NewLog
 from pappi.errors import BudgetExceeded, Refused, UsageError
-from pappi.mechanisms.joint import JointMember
-from pappi.ppinot import WRITTEN, Catalogue, parse_catalogue, parse_definitions, write_definitions
+from pappi.mechanisms.joint import JointMember, JointNumber
+from pappi.planning import recorded_member
+from pappi.ppinot import (
+    WRITTEN,
+    Catalogue,
+    canonical_form,
+    parse_catalogue,
+    parse_definitions,
+    write_definitions,
+)
 from pappi.session import Workspace
 from pappi.values import ZERO, Adjacency, Epsilon, PrivacyUnit, Series, Terms
 from tests.small_logs import claims, workspace_with
@@ -464,3 +472,18 @@ def test_what_one_by_one_would_be_is_told_of_as_many_cases(workspace: Workspace)
         assert then.assumed_cases < first.assumed_cases / 2
         assert then.apart > then.margin
         assert then.apart > 1.5 * first.apart
+
+
+def test_a_number_read_off_a_draw_is_found_beside_its_members(workspace: Workspace) -> None:
+    (number,) = parse_catalogue("log: small\nppis: [{id: n, measure: {number: cases}}]").ppis
+    log, members = workspace.log("small").public, some("paid", "damage").ppis
+    wanted = replace(ALL, ppis=(*members, number), total=Epsilon.of("0.2"))
+    *_, asked = plans_of(wanted, None, log)
+    (part,) = asked.measurements
+    assert isinstance(part.mechanism, JointNumber)
+    inputs = [canonical_form(measure) for measure in part.inputs]
+    record = asked.ppi, asked.epsilon, inputs, part.settings[0][1], log
+    found = recorded_member(*record, beside=members)
+    assert found is not None
+    assert found.measurements[0].mechanism == part.mechanism
+    assert recorded_member(*record) is None

@@ -15,7 +15,7 @@ from pappi.checkpoint.queries import planned, plans_of
 from pappi.custody import NewLog, event_of
 from pappi.ledger import Charge, KeyState, Ledger
 from pappi.mechanisms.joint import JointMember
-from pappi.ppinot import Catalogue, Ppi
+from pappi.ppinot import Catalogue, Ppi, parse_catalogue
 from pappi.session import Workspace, create
 from pappi.store import Registry
 from pappi.values import ZERO, Epsilon, Series, Terms, Vocabulary
@@ -406,3 +406,19 @@ def test_reservations_of_single_ppis_are_used_up_by_a_set(
     (subscription,) = shop.checkpoint("alice").subscriptions()
     assert shop.checkpoint("alice").unsubscribe(subscription.id) == 3
     assert balances(shop)["2025-04"] == ("0", "0")
+
+
+def test_a_number_that_newcomers_read_off_their_draw_is_not_paid_again(
+    workspace: Workspace,
+) -> None:
+    """It is no member of the draw; beside those that are, it is found on record all the same."""
+    session = workspace.checkpoint()
+    number = parse_catalogue("log: small\nppis:\n  - {id: n, measure: {number: cases}}\n").ppis[0]
+    before = "sojourn", "rejected", "events"
+    session.release(some(*before))
+    catalogue = also(some(*before, "paid"), at(number, "0.1"))
+    first = session.release(catalogue, anyway=True, derived=False)
+    paid = spent(session)
+    assert {quote.new_charges for quote in session.preview(catalogue)} == {0}
+    assert values(session.release(catalogue, anyway=True, derived=False)) == values(first)
+    assert spent(session) == paid

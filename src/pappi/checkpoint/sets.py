@@ -237,8 +237,9 @@ class _Record:
         key = (ppi.id, epsilon, *written, settings, drawn)
         if key not in self._members:
             everyone = [self._asked[each] for each in written if each in self._asked]
+            whole = () if drawn else everyone
             read = recorded_member(
-                ppi, epsilon, inputs, settings, self._log.public, () if drawn else everyone
+                ppi, epsilon, inputs, settings, self._log.public, whole, everyone
             )
             if read is not None and not drawn:
                 together = tuple(each.id for each in everyone)

@@ -198,26 +198,53 @@ def recorded_member(
     settings: str,
     log: PublicLog,
     everyone: Sequence[Ppi] = (),
+    beside: Sequence[Ppi] = (),
 ) -> Plan | None:
     """The plan that reads a PPI off a joint release on record, if it was among what was asked.
 
-    With all PPIs that were asked, `everyone` in the order of the inputs, it can also be drawn.
+    With all PPIs that were asked, `everyone` in the order of the inputs, it can also be drawn. Of
+    those that are asked `beside` it, a class may tell the number of cases.
     """
     member, classes = _member(ppi, log), read_set(settings)
     if member is None or classes is None:
         return None
     asked = canonical_form(member.measure)
-    if asked not in inputs:
-        return None
     request = Request(ppi, log)
     whole, adjacency = _calibrated(classes, epsilon, request)
-    mechanism = joint_members(classes, whole, adjacency)[inputs.index(asked)]
+    if asked in inputs:
+        mechanism = joint_members(classes, whole, adjacency)[inputs.index(asked)]
+    else:
+        number = _class_that_tells(member, classes, inputs, beside)
+        if number is None:
+            return None
+        mechanism = joint_numbers(classes, whole, adjacency)[number]
     # What is on record is never drawn again: then it does not matter what else it has read.
     # A draw needs a column of each: the measure is what counts, however its PPI is released.
     columns = [each.measure for each in everyone if isinstance(each.measure, AggregatedMeasure)]
     read = tuple(columns) or (member.measure,) * len(inputs)
     part = Measurement(ROOT, read, mechanism, settings_of(mechanism))
     return _plan(ppi, epsilon, part, log)
+
+
+def _class_that_tells(
+    member: _Member, classes: Sequence[PresenceClass], inputs: Sequence[JSON], beside: Sequence[Ppi]
+) -> int | None:
+    """Of which class of a draw this is the number of cases, by what is asked beside it."""
+    if member.counts is None:
+        return None
+    forms = [
+        canonical_form(ppi.measure)
+        for ppi in beside
+        if isinstance(ppi.measure, AggregatedMeasure)
+        and ppi.measure.grouping == member.measure.grouping
+        and _presence(ppi.measure) == member.counts
+    ]
+    start = 0
+    for number, each in enumerate(classes):
+        if any(form in inputs[start : start + len(each.members)] for form in forms):
+            return number
+        start += len(each.members)
+    return None
 
 
 def _plan(ppi: Ppi, epsilon: Epsilon, part: Measurement, log: PublicLog) -> Plan:
