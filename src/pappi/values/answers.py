@@ -453,7 +453,7 @@ class Answer:
     distribution: Distribution | None = None
     comparison: Comparison | None = None
     over: Period | None = None
-    hidden: tuple[bool, bool] = (False, False)
+    hidden: tuple[bool, bool] = field(default=(False, False), compare=False)
 
     @property
     def best(self) -> Answer | Smoothed:
