@@ -1,5 +1,7 @@
 """What a command costs that reads no event: CPU of `pappi preview` and of a replay of five PPIs.
 
+A preview of what nobody has asked yet, which advises, and of what is on record.
+
     python -m benchmarks.startup [TIMES]
 
 Beside them, in the same run: Python that does nothing, Python that imports numpy, and
@@ -35,18 +37,20 @@ def cpu_of(command: Sequence[str], env: Mapping[str, str]) -> float:
 
 def main(times: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
-        root, catalogue = Path(folder) / "workspace", Path(folder) / "five.yaml"
+        root, new, catalogue = (Path(folder) / name for name in ("known", "new", "five.yaml"))
         catalogue.write_text(DEFINITIONS % {"hours": 100}, encoding="utf-8")
+        prepared(new, EVENTS).close()
         workspace = prepared(root, EVENTS)
         workspace.checkpoint().release(catalogue, "0.1", anyway=True)
         workspace.close()
-        asked = (str(catalogue), "--epsilon", "0.1", "-w", str(root))
+        asked = (str(catalogue), "--epsilon", "0.1", "-w")
         commands = {
             "python": ("-c", "pass"),
             "import numpy": ("-c", "import numpy"),
             "pappi --version": ("-m", "pappi", "--version"),
-            "pappi preview": ("-m", "pappi", "preview", *asked),
-            "pappi release, on record": ("-m", "pappi", "release", *asked),
+            "pappi preview": ("-m", "pappi", "preview", *asked, str(new)),
+            "pappi preview, on record": ("-m", "pappi", "preview", *asked, str(root)),
+            "pappi release, on record": ("-m", "pappi", "release", *asked, str(root)),
         }
         ours = {name: text for name, text in os.environ.items() if not name.startswith(SET_HERE)}
         source = str(Path(pappi.__file__).parents[1])  # what is measured is what is imported here

@@ -88,7 +88,7 @@ def test_a_release_is_charged_recorded_and_replayed_like_any_other(
 def _told(record: ChargeRecord) -> dict[str, object]:
     """What is on record about a charge, but for which events it is about."""
     told = asdict(record.charge)
-    return {name: value for name, value in told.items() if name not in ("key", "question")}
+    return {name: value for name, value in told.items() if name not in ("key", "query")}
 
 
 # --- dropped in the middle ------------------------------------------------------------

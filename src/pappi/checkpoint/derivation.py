@@ -177,6 +177,7 @@ class Derivations:
     def __init__(self, ledger: Ledger, registry: Registry, log: LogDeclaration) -> None:
         self._ledger, self._charges, self._log = ledger, registry.charges, log
         self._erased = registry.erased.get(log.name, ())
+        self.nothing_on_record = not any(account.log == log.name for account in self._charges)
         self._by_block: dict[str, list[tuple[int, Charge]]] = {}
         self._observed: dict[tuple[str, str, bool, str], list[_Observation]] = {}
         self._about_cases: dict[int, tuple[Plan, str]] = {}
@@ -191,14 +192,9 @@ class Derivations:
         """What a release would tell, as it follows from the record; None if it does not."""
         key = (release.plan.ppi.id, release.key)  # two PPIs may ask the same
         if key not in self._derived:
-            figures = self._figures(release)
+            figures = None if self.nothing_on_record else self._figures(release)
             self._derived[key] = None if figures is None else Derived(figures, release)
         return self._derived[key]
-
-    @property
-    def nothing_on_record(self) -> bool:
-        """Whether nobody has been charged for anything of the log yet."""
-        return not any(account.log == self._log.name for account in self._charges)
 
     def margin_with(self, release: Release, expected: ExpectedCases) -> float | None:
         """Within which the noise would keep a release, read together with the record, at 95 %.

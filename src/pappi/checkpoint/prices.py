@@ -175,17 +175,18 @@ def _untold(plan: Plan, log: PublicLog) -> float | None:
 
 
 def alternatives_in(
-    plans: Sequence[Plan], log: PublicLog, *, advised: bool
+    plans: Sequence[Plan], log: PublicLog, *, among: Sequence[Plan], advised: bool
 ) -> dict[str, tuple[Alternative, ...]]:
     """What to ask instead of PPIs that tell nothing; `advised`, of all that may well not decide.
 
-    Of the first few alone, as it takes several plans for each.
+    Of the first few alone, as it takes several plans for each; `among` are all that are asked.
     """
     # What is wrong with a view is wrong with its figures: those have alternatives.
-    plans = [plan for plan in plans if plan.ppi.view is None]
-    needing = (plan for plan in plans if why_nothing(plan) or (advised and not is_enough(plan)))
+    plain = (plan for plan in plans if plan.ppi.view is None)
+    needing = (plan for plan in plain if why_nothing(plan) or (advised and not is_enough(plan)))
     first = islice(needing, MOST_ADVISED)
-    return {plan.ppi.id: alternatives_to(plan, log, plans) for plan in first}
+    every = [plan for plan in among if plan.ppi.view is None]
+    return {plan.ppi.id: alternatives_to(plan, log, every) for plan in first}
 
 
 def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]:

@@ -283,7 +283,11 @@ class LocalSession:
                     plan = derivations.widest(own, plan)
                 asked.append((plan, len(own), len(unpaid)))
                 added.append((derivable_of(*recorded), with_record_of(*recorded)))
-        instead = alternatives_in([plan for plan, *_ in asked], log.public, advised=advised)
+        # What costs nothing any more needs no advice, unless somebody asks for it.
+        needing = [plan for plan, _, unpaid in asked if unpaid or advised]
+        instead = alternatives_in(
+            needing, log.public, among=[plan for plan, *_ in asked], advised=advised
+        )
         return Quotes(
             _with_record(
                 quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ())), *own
