@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from pappi.checkpoint import LocalSession
-from pappi.errors import DefinitionError, NotFound, NotReleasable, Refused, UsageError
+from pappi.errors import DefinitionError, NotFound, NotReleasable, Refused, TellsNothing, UsageError
 from pappi.mechanisms import ErrorLaw
 from pappi.planning.views import law_of_difference
 from pappi.ppinot import Catalogue, check_catalogue, parse_catalogue, parse_view
@@ -92,6 +92,31 @@ VIEWS = {
 
 
 # --- the figures are what is released -------------------------------------------------------
+
+
+@pytest.mark.outside
+@pytest.mark.advised
+@pytest.mark.parametrize(
+    ("view", "scope"),
+    [
+        ("rolling 4 months", "every month"),
+        ("change from the previous period", "every quarter"),
+        ("change from the same period last year", "every month"),
+    ],
+)
+def test_a_view_of_too_few_periods_shows_nothing_and_is_not_charged(
+    session: LocalSession, view: str, scope: str
+) -> None:
+    question = showing("stay", view, scope=scope)
+    (quote,) = session.preview(question, "1")
+    assert quote.tells_nothing
+    assert "takes more periods" in quote.advice
+    before = session.budget("small")
+    with pytest.raises(TellsNothing, match="takes more periods, and its scope has only"):
+        session.release(question, "1")
+    assert session.budget("small") == before
+    (series,) = session.release(question, "1", anyway=True)
+    assert not series.answers
 
 
 @pytest.mark.outside

@@ -39,6 +39,7 @@ from pappi.planning import (
     refuse_unviewable,
     wanted_accuracy,
     why_nothing,
+    why_unseen,
 )
 from pappi.ppinot import (
     Catalogue,
@@ -213,9 +214,18 @@ def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
     )
 
 
-def refuse_telling_nothing(plans: Sequence[Plan], log: PublicLog) -> None:
-    """What is not on record yet, and would tell nothing, is charged only if that is wanted."""
-    empty = [(plan, reason) for plan in plans if (reason := why_nothing(plan))]
+def refuse_telling_nothing(
+    plans: Sequence[Plan], log: PublicLog, horizon: Horizon | None = None
+) -> None:
+    """What is not on record yet, and would tell nothing, is charged only if that is wanted.
+
+    Of views, where the horizon is given: a subscription is about days to come as well.
+    """
+    reasons = (
+        (plan, why_nothing(plan) or ("" if horizon is None else why_unseen(plan, horizon)))
+        for plan in plans
+    )
+    empty = [(plan, reason) for plan, reason in reasons if reason]
     if not empty:
         return
     (plan, reason), *others = empty

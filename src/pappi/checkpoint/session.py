@@ -87,7 +87,7 @@ from pappi.errors import (
     UsageError,
 )
 from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget, allowed
-from pappi.planning import Plan
+from pappi.planning import Plan, nothing_because, why_unseen
 from pappi.ppinot import Catalogue, Definitions, definitions_in
 from pappi.store import (
     LedgerSession,
@@ -290,7 +290,11 @@ class LocalSession:
         )
         return Quotes(
             _with_record(
-                quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ())), *own
+                _if_seen(
+                    quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ())),
+                    why_unseen(plan, log.horizon),
+                ),
+                *own,
             )
             for (plan, charges, new), own in zip(asked, added, strict=True)
         )
@@ -468,7 +472,7 @@ class LocalSession:
             new = {one.plan.ppi.id: one.plan for one in releases if _is_new(one, states)}
             derivations = self._derivations(ledger, log)
             counted = counting_on_record(new.values(), ledger, log, derivations)
-            refuse_telling_nothing(counted, log.public)
+            refuse_telling_nothing(counted, log.public, log.horizon)
 
         def check() -> None:
             if self._ledger_session.registry(ledger).last != before:
@@ -812,6 +816,13 @@ def _smoothed(series: Sequence[Series]) -> tuple[Series, ...]:
     from pappi.series import smoothed_all
 
     return smoothed_all(series)
+
+
+def _if_seen(quote: Quote, unseen: str) -> Quote:
+    """The quote, with a warning if its view has nothing to show."""
+    if not unseen:
+        return quote
+    return replace(quote, tells_nothing=True, advice=nothing_because(unseen))
 
 
 def _with_record(quote: Quote, derivable: Derivable | None, margin: float | None) -> Quote:

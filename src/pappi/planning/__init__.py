@@ -32,6 +32,7 @@ from pappi.planning.advice import (
     alternatives_to,
     extreme_caution,
     is_enough,
+    nothing_because,
     part_of_range,
     why_nothing,
 )
@@ -81,6 +82,7 @@ from pappi.planning.views import (
     refuse_unviewable,
     shown_error,
     shown_half_widths,
+    why_unseen,
     windows_of,
 )
 

@@ -145,10 +145,14 @@ def _of_ranks(plan: Plan) -> bool:
 def advice_on(plan: Plan) -> str:
     """What speaks against asking this, in a sentence; empty if nothing does."""
     nothing = why_nothing(plan)
-    warning = f"this will tell you nothing, because {nothing}" if nothing else ""
+    warning = nothing_because(nothing) if nothing else ""
     hidden = "" if nothing else _uncounted_caution(plan)
     extreme = extreme_caution(plan.ppi, plan.epsilon.fraction)
     return "; ".join(filter(None, (warning, hidden, extreme)))
+
+
+def nothing_because(reason: str) -> str:
+    return f"this will tell you nothing, because {reason}"
 
 
 def _uncounted_caution(plan: Plan) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms import Combined, ErrorLaw, Outcome, added
+from pappi.planning.cells import periods_of
 from pappi.planning.error_prediction import error_law, predicted_error
 from pappi.planning.measurements import Measurement
 from pappi.planning.plan import Plan, plan_derived, within_range
@@ -28,9 +29,10 @@ from pappi.ppinot import (
     Rolling,
     ToDate,
     added_up,
+    compared_pairs,
     periods_rolled,
 )
-from pappi.values import MARGIN_CONFIDENCE, By, Calendar, Epsilon, Grid, Period
+from pappi.values import MARGIN_CONFIDENCE, By, Calendar, Epsilon, Grid, Horizon, Period
 
 _GRID = 256
 _NEARLY_ALL = (0.9999, 0.999, 0.99)
@@ -60,6 +62,21 @@ def refuse_ratio(plan: Plan, by: By) -> None:
             "percent",
             hint="show their difference, or declare bounds from 0 upwards",
         )
+
+
+def why_unseen(plan: Plan, horizon: Horizon) -> str:
+    """Why the view has nothing to show of the periods there are; empty if it has something."""
+    view, scope = plan.ppi.view, plan.ppi.scope
+    if view is None:
+        return ""
+    periods = periods_of(scope, horizon)
+    if isinstance(view, Comparing):
+        figures = [(period, group) for period in periods for group in plan.groups]
+        shown = any(True for _ in compared_pairs(view, figures, scope.grid))
+    else:
+        shown = bool(windows_of(plan.ppi, periods))
+    number = "only one" if len(periods) == 1 else f"only {len(periods)}"
+    return "" if shown else f"'{view}' takes more periods, and its scope has {number}"
 
 
 # --- several periods as one ---------------------------------------------------------------------

@@ -309,6 +309,8 @@ def cheapest_text(quote: Quote, left: Epsilon | None) -> str:
     chance = quote.chance_to_decide
     if quote.tells_nothing or (chance is not None and chance < ENOUGH_CHANCE):
         return "none is known within a block's budget"
+    if chance is None and quote.target is not None:
+        return "nobody can say what decides"
     return f"as asked ({f'ε {quote.epsilon}' if quote.new_charges else 'free'})"
 
 
@@ -725,7 +727,7 @@ def between_text(ends: tuple[float, float], unit: str) -> str:
 
 def at_most_text(quote: Quote) -> str:
     """What the noise keeps to with 95 % confidence, wherever the values lie."""
-    if quote.margin is None:
+    if quote.margin is None or quote.verdict_only:
         return MISSING
     return error_text(max(quote.margin, quote.interval_half_width or 0.0), quote.unit)
 
