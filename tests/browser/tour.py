@@ -122,6 +122,7 @@ def main(folder: Path) -> None:
 
 def _picture(visit: Visit, path: Path) -> None:
     """The whole page, or what of a long document is seen at a glance."""
+    visit.page.wait_for_load_state()  # a click may have left for another page
     height = int(visit.page.evaluate("document.documentElement.scrollHeight"))
     shown = FloatRect(x=0, y=0, width=_WIDTH, height=min(height, _TALLEST))
     visit.page.screenshot(path=path, full_page=True, clip=shown)
