@@ -171,7 +171,8 @@ class Server:
         self._folder = tempfile.TemporaryDirectory(prefix="pappi-postgres-")
         data = Path(self._folder.name) / "data"
         self._server = get_server(data, cleanup_mode=None)
-        for name, value in _SETTINGS.items():
+        own = {"listen_addresses": "''", "unix_socket_directories": f"'{data}'"}
+        for name, value in (_SETTINGS | own).items():
             self.execute(f"ALTER SYSTEM SET {name} = {value}")
         self.stop("fast")
         self.start()
@@ -199,7 +200,8 @@ class Server:
         self._control("-m", how, "-w", "stop")
 
     def start(self) -> None:
-        self._server.ensure_postgres_running()
+        """Not by `ensure_postgres_running`, which gives recovery no more than ten seconds."""
+        self._control("-w", "-t", "120", "-l", str(self._server.log), "start")
 
     def close(self) -> None:
         with suppress(subprocess.CalledProcessError):  # it may be stopped already

@@ -26,7 +26,7 @@ ACCEPT = "python -m tests.golden.cli_json"
 COMMANDS: Mapping[str, tuple[str, ...]] = {
     "release": ("release", "asked.yaml", "--epsilon", "0.1"),
     "release --smooth": ("release", "asked.yaml", "--epsilon", "0.1", "--smooth"),
-    "preview": ("preview", "asked.yaml", "--epsilon", "0.1"),
+    "preview": ("preview", "new.yaml", "--epsilon", "0.1"),
     "exact": ("exact", "asked.yaml"),
     "budget": ("budget",),
     "trail": ("trail", "--limit", "1"),
@@ -47,6 +47,8 @@ def printed(folder: Path) -> dict[str, Any]:
 def _printed(folder: Path) -> dict[str, Any]:
     place, asked = folder / "w", folder / "asked.yaml"
     asked.write_text(ASKED, encoding="utf-8")
+    # One that would be paid, as only these are looked at for alternatives.
+    (folder / "new.yaml").write_text(ASKED.replace("Pay", "Reject"), encoding="utf-8")
     workspace = pappi.create(place)
     workspace.import_log(event_table(claims(30)), "small")
     # Not by the command, which waits for its time grid.
@@ -54,7 +56,7 @@ def _printed(folder: Path) -> dict[str, Any]:
     workspace.close()
     found = {}
     for name, words in COMMANDS.items():
-        called = [str(asked) if word == asked.name else word for word in words]
+        called = [str(folder / word) if word.endswith(".yaml") else word for word in words]
         done = CliRunner().invoke(
             command, [*called, "--json", "--workspace", str(place)], catch_exceptions=False
         )
