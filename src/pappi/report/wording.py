@@ -367,7 +367,7 @@ def promise_together(spent: Epsilon, unit: PrivacyUnit = CASE) -> str:
     """
     factor = f"taken together, become at most {times(spent)} likelier because of"
     if unit.column is None:
-        return f"All figures ever published about the same block, {factor} one case (ε = {spent})."
+        return f"All figures ever published about this log, {factor} one case (ε = {spent})."
     about, there = ("this log", "") if unit.per is Per.LOG else ("the same block", " in it")
     return (
         f"All figures ever published about {about}, {factor} {their_cases(unit)}{there}, "
