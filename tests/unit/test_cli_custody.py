@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_cli import Run, run
+from tests.commands import Run
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 CATALOGUE = """
 log: shop

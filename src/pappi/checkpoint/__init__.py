@@ -17,8 +17,7 @@
     clipping       what bounds cut off: how many cases, which verdicts they could turn, in words
     subscriptions  reserved for future blocks, released as soon as each is sealed
     saved          an analyst's own list of queries
-    views          quotes, budgets and answers as a notebook shows them, and as frames
-    facts          what a session tells besides
+    views          what a session gives: quotes, budgets and answers in a notebook, and as frames
     pace           when a result goes on record
 
 Every refusal happens before the charge, and so before any event is read.
@@ -27,7 +26,6 @@ Every refusal happens before the charge, and so before any event is read.
 from typing import TYPE_CHECKING
 
 from pappi.checkpoint.access import Caller, Permit
-from pappi.checkpoint.facts import Checked, PastRelease, what_was_charged
 from pappi.checkpoint.pace import AT_ONCE, GRID_SECONDS, Clock, Pace, on_grid, time_to_wait
 from pappi.checkpoint.prices import Price
 from pappi.checkpoint.queries import (
@@ -42,7 +40,14 @@ from pappi.checkpoint.queries import (
 )
 from pappi.checkpoint.session import LocalSession, Run, run_due, subjects_of
 from pappi.checkpoint.subscriptions import end_all
-from pappi.checkpoint.views import Budget, Quotes, Released
+from pappi.checkpoint.views import (
+    Budget,
+    Checked,
+    PastRelease,
+    Quotes,
+    Released,
+    what_was_charged,
+)
 from pappi.lazy import lazy_imports
 
 if TYPE_CHECKING:

@@ -29,7 +29,6 @@ from pappi.checkpoint.counts import (
     with_counted_cases,
 )
 from pappi.checkpoint.derivation import Derivations
-from pappi.checkpoint.facts import Checked, PastRelease
 from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.prices import (
     UNPAID,
@@ -75,7 +74,7 @@ from pappi.checkpoint.subscriptions import (
     subscriber,
     subscriptions_of,
 )
-from pappi.checkpoint.views import Budget, Quotes, Released
+from pappi.checkpoint.views import Budget, Checked, PastRelease, Quotes, Released
 from pappi.errors import (
     Conflict,
     NotFound,
@@ -468,8 +467,8 @@ class LocalSession:
             # It was named for what is not as exact by derivation: to take that instead is cheaper.
             named = _releases_in(self._on_record(plans, ledger, log)) if derived else releases
             _refuse_other_price(price_of(named, ledger.states(one.key for one in named)), price)
-        if not anyway:
-            new = {one.plan.ppi.id: one.plan for one in releases if _is_new(one, states)}
+        if not anyway:  # what was reserved was agreed to at that time
+            new = {one.plan.ppi.id: one.plan for one in releases if states[one.key] is KeyState.NEW}
             derivations = self._derivations(ledger, log)
             counted = counting_on_record(new.values(), ledger, log, derivations)
             refuse_telling_nothing(counted, log.public, log.horizon)
@@ -836,11 +835,6 @@ def _with_record(quote: Quote, derivable: Derivable | None, margin: float | None
 def _drawn_key(known: Known) -> str:
     """Of the release that it is, or is taken instead of."""
     return (known.instead if isinstance(known, Derived) else known).key
-
-
-def _is_new(release: Release, states: Mapping[str, KeyState]) -> bool:
-    """Whether nobody has asked for it yet: what was reserved was agreed to at that time."""
-    return states[release.key] is KeyState.NEW
 
 
 def _refuse_unready(
