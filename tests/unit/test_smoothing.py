@@ -56,7 +56,7 @@ from pappi.values import (
     Verdict,
 )
 from tests.commands import Run, answers_in
-from tests.lengths import thinned
+from tests.lengths import length, thinned
 from tests.small_logs import claims, workspace_with
 from tests.unit.report_samples import BANDED, BELOW_24, a_series, monthly
 
@@ -255,7 +255,9 @@ SMALL = [
 
 def test_where_little_is_known_intervals_hold_neither_too_rarely_nor_too_often() -> None:
     """Of 600 series, at 95 %. Sums below 0 that nobody believes made it more than 98 %."""
-    held = [o.held for seed, one in enumerate(SMALL) for o in one.outcomes(150, 11 + seed, outcome)]
+    series = length(75, 150)
+    outcomes = (one.outcomes(series, 11 + seed, outcome) for seed, one in enumerate(SMALL))
+    held = [each.held for own in outcomes for each in own]
     assert 0.94 <= np.mean(held) <= 0.975
 
 
