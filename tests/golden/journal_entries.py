@@ -294,7 +294,7 @@ def _put_away(workspace: Workspace) -> None:
     workspace.close()
 
 
-def ann(workspace: Workspace) -> pappi.Analyst:
+def ann(workspace: Workspace) -> pappi.LocalSession:
     """An analyst who needs a grant."""
     return workspace.granted_checkpoint("ann", lambda _register: None)
 

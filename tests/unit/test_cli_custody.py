@@ -74,14 +74,6 @@ def test_a_log_grows_from_creation_to_the_release_of_a_subscription(run: Run, fo
     assert "0 reservations" in ran(run, "subscription", "end", line.split()[0])
 
 
-@pytest.mark.usefixtures("folder")
-def test_the_former_name_of_a_command_still_works_and_is_shown_nowhere(run: Run) -> None:
-    assert ran(run, "standing", "list") == ran(run, "subscription", "list") == ""
-    shown = ran(run, "--help")
-    assert "subscription" in shown
-    assert "standing" not in shown
-
-
 def test_erasing_asks_first_and_says_how_much(run: Run, folder: Path) -> None:
     ran(run, *CREATE)
     ran(run, "log", "capture", "shop", folder / "events.ndjson")

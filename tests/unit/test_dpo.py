@@ -394,12 +394,12 @@ def test_keys_are_listed_without_anything_that_opens(workspace: Workspace) -> No
 def test_a_charge_without_a_result_is_shown_as_spent(workspace: Workspace) -> None:
     workspace.checkpoint("alice").release(catalogue(SOJOURN), "0.1")
     charged = workspace.custody.charges("small")[0].charge
-    office = LedgerSession(open_workspace(workspace.root))
-    with office.ledger() as ledger:
+    ledger_session = LedgerSession(open_workspace(workspace.root))
+    with ledger_session.ledger() as ledger:
         again = Charge("k", charged.accounts, charged.amount, charged.query, charged.analyst)
         limits = {Account("small", account.block): Epsilon.of(1) for account in charged.accounts}
         ledger.charge([again], limits)
-    office.close()
+    ledger_session.close()
     pack = workspace.custody.pack()
     (row,) = pack.logs[0].releases
     assert row.incomplete == 1

@@ -58,7 +58,6 @@ from pappi.ppinot import (
     composition_tree,
     definitions_in,
     leaves,
-    quoted,
     reduced_form,
     require_sound,
     with_default_bounds,
@@ -73,6 +72,7 @@ from pappi.values import (
     Period,
     PublicLog,
     Source,
+    quoted,
 )
 
 Amount = Epsilon | str | float | Decimal

@@ -44,9 +44,6 @@ from pappi.ppinot import (
     Comparing,
     Ppi,
     compared_pairs,
-    did_you_mean,
-    listed,
-    quoted,
 )
 from pappi.store import LogDeclaration
 from pappi.values import (
@@ -63,7 +60,10 @@ from pappi.values import (
     Source,
     Unit,
     Verdict,
+    did_you_mean,
     judge,
+    listed,
+    quoted,
 )
 
 
@@ -216,7 +216,7 @@ class Picked:
             )
         if by not in tuple(By):
             raise UsageError(
-                f"{quoted(by)} is no way to compare", hint=f"write {listed(map(str, By))}"
+                f"figures cannot be compared by {quoted(by)}", hint=f"write {listed(map(str, By))}"
             )
         (first, second), how = pairs[0], By(by)
         return cls(how, (first, second)) if periods else cls(how, None, (first, second))

@@ -134,7 +134,6 @@ from pappi.ppinot.views import (
     parse_view,
     periods_rolled,
 )
-from pappi.values import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from pappi.ppinot.notations.builder import (

@@ -5,7 +5,7 @@
     black_box  layer 3 of the audit, run in a workspace of its own
     wire       every type of a session as JSON, and back: for the service and its client
 
-The session on this machine is `pappi.checkpoint.LocalSession`, also called `Analyst`.
+The session on this machine is `pappi.checkpoint.LocalSession`.
 """
 
 from typing import TYPE_CHECKING
@@ -20,5 +20,3 @@ if TYPE_CHECKING:
     from pappi.session.wire import from_wire, is_named, to_wire, wire_fields
 else:
     __getattr__ = lazy_imports(__name__)
-
-Analyst = LocalSession
