@@ -28,6 +28,7 @@ from tests.commands import answers_in
 from tests.golden import make
 from tests.golden.make import NEW, PENDING, RELEASED
 from tests.ledgers import InPostgres, new_place
+from tests.lengths import length
 
 pytestmark = pytest.mark.outside
 
@@ -166,7 +167,8 @@ def cut_at(number: int) -> Callable[[str], None]:
 
 
 def test_a_migration_that_is_cut_off_is_finished_by_the_next(tmp_path: Path) -> None:
-    for name in ("layout-1", "layout-3-without-first-pos", "layout-4"):
+    every = ("layout-1", "layout-4", "layout-3-without-first-pos")
+    for name in every[: length(2, 3)]:
         for number in range(1, 20):
             root = unpacked(name, tmp_path)
             try:

@@ -1,6 +1,7 @@
 """The analyst's side of a workspace: plan, price, preview, charge, release, replay.
 
-    session        every verb of an analyst, and the release protocol behind them
+    protocol       `Session`: what an analyst can do, on this machine or over HTTP
+    session        the session on this machine, and the release protocol behind it
     access         who asks, and what bounds a charge
     queries        definitions become plans, plans become releases; limits of one request
     derivation     what follows from the record, at no cost
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING
 from pappi.checkpoint.access import Caller, Permit
 from pappi.checkpoint.pace import AT_ONCE, GRID_SECONDS, Clock, Pace, on_grid, time_to_wait
 from pappi.checkpoint.prices import Price
+from pappi.checkpoint.protocol import Session
 from pappi.checkpoint.queries import (
     MOST_AT_ACCURACY,
     Amount,
