@@ -109,7 +109,9 @@ def told(log: LogFacts) -> dict[str, tuple[str | None, str]]:
 def page_of(workspace: Workspace, log: str | None = None) -> str:
     """Document and JSON in one text, as far as words go."""
     pack = workspace.custody.pack(log)
-    return dpo_html(pack, "today") + json.dumps(pack_record(pack, "today"), ensure_ascii=False)
+    return dpo_html(pack, "today") + json.dumps(
+        to_wire(pack_record(pack, "today")), ensure_ascii=False
+    )
 
 
 # --- the guarantee --------------------------------------------------------------------

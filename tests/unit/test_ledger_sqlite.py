@@ -12,20 +12,19 @@ from typing import Any
 import pytest
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.ledger import Account, Charge, Ledger, create_ledger, open_ledger
+from pappi.ledger import Ledger, create_ledger, open_ledger
 from pappi.values import Epsilon
-from tests.ledgers import InSqlite
+from tests.ledgers import (
+    NOVEMBER,
+    OCTOBER,
+    InSqlite,
+    charge,
+)
 from tests.lengths import length
 
 pytestmark = pytest.mark.outside
 
-OCTOBER = Account("hospital", "2014-10")
-NOVEMBER = Account("hospital", "2014-11")
 LIMITS = dict.fromkeys((OCTOBER, NOVEMBER), Epsilon.of(1))
-
-
-def charge(key: str, amount: str = "0.1", *accounts: Account) -> Charge:
-    return Charge(key, accounts or (OCTOBER,), Epsilon.of(amount), {"ppi": f"ppi of {key}"})
 
 
 @pytest.fixture

@@ -23,7 +23,6 @@ from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.ledger import (
     Account,
     Balance,
-    Charge,
     Entry,
     Journal,
     KeyState,
@@ -39,35 +38,25 @@ from pappi.session import Workspace, create, open_at
 from pappi.store import LedgerSession, Registry, WorkspaceFiles, create_workspace, open_workspace
 from pappi.store.registry import Frost
 from pappi.values import JSON, Epsilon, Role, Terms, Vocabulary
-from tests.ledgers import DATABASES, Database, InSqlite, Place, new_place, server
+from tests.ledgers import (
+    NOVEMBER,
+    OCTOBER,
+    Database,
+    InSqlite,
+    Place,
+    charge,
+    new_place,
+    server,
+)
 from tests.unit.test_ledger_sqlite import everything_in
 from tests.unit.test_subscriptions import asked
 
 pytestmark = pytest.mark.outside
 
 KEY = b"k" * 32
-OCTOBER = Account("hospital", "2014-10")
-NOVEMBER = Account("hospital", "2014-11")
 LIMITS = dict.fromkeys((OCTOBER, NOVEMBER), Epsilon.of(1_000))
 STOOD: tuple[str, dict[str, JSON]] = ("stand", {})
 ENDED: tuple[str, dict[str, JSON]] = ("end", {})
-
-
-def charge(key: str, amount: str = "0.1", *accounts: Account, analyst: str = "") -> Charge:
-    question: Mapping[str, JSON] = {"ppi": f"ppi of {key}"}
-    return Charge(key, accounts or (OCTOBER,), Epsilon.of(amount), question, analyst)
-
-
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest) -> Database:
-    found: Database = request.param
-    return found
-
-
-@pytest.fixture
-def place(database: Database, tmp_path: Path) -> Iterator[Place]:
-    with new_place(database, tmp_path) as place:
-        yield place
 
 
 def fill(ledger: Ledger, first: int, count: int) -> None:

@@ -48,7 +48,6 @@ from pappi.checkpoint.views import (
     PastRelease,
     Quotes,
     Released,
-    what_was_charged,
 )
 from pappi.lazy import lazy_imports
 

@@ -180,7 +180,7 @@ class _Record:
         if first not in self._known:
             self._known[first] = self._in_block(first)
         for known in self._known[first].get(_cell(release.charge), []):
-            of_all = _query_of(known.charge).get("total")
+            of_all = known.charge.query.get("total")
             named = release.plan.ppi.epsilon is not None  # who names an ε wants that
             within = total is not None and not named and (of_all or 0) >= total.nano
             unnamed = bool(release.plan.because)
@@ -214,10 +214,10 @@ class _Record:
 
     def _plan(self, known: _OnRecord, release: Release) -> Plan | None:
         """How the PPI is read off what a charge released, if that was about it."""
-        charge, ppi, (first, *_) = known.charge, release.plan.ppi, _query_of(known.charge)["parts"]
+        charge, ppi, (first, *_) = known.charge, release.plan.ppi, known.charge.query["parts"]
         if first["mechanism"] == "joint":
             return self._member(ppi, known, first["inputs"], first["settings"][0][1])
-        asked = [part["inputs"] for part in _query_of(release.charge)["parts"]]
+        asked = [part["inputs"] for part in release.charge.query["parts"]]
         asked += [canonical_form(part.inputs) for part in release.plan.measurements]
         if first["inputs"] not in (*asked, [canonical_form(ppi.measure)]):
             return None
@@ -292,18 +292,14 @@ def _is_ranked(ppi: Ppi) -> bool:
     return any(each.function in _RANKED for _, each in aggregated_measures(ppi.measure))
 
 
-def _query_of(charge: Charge) -> Mapping[str, Any]:
-    return charge.query
-
-
 def _is_of_a_set(charge: Charge) -> bool:
     return "total" in charge.query or "each" in charge.query
 
 
 def _of_each(charge: Charge) -> int:
     """What each PPI of a set has paid, in billionths."""
-    inputs = _query_of(charge)["parts"][0]["inputs"]
-    return int(_query_of(charge).get("each", charge.amount.nano // len(inputs)))
+    inputs = charge.query["parts"][0]["inputs"]
+    return int(charge.query.get("each", charge.amount.nano // len(inputs)))
 
 
 def _cell(charge: Charge) -> str:

@@ -7,14 +7,14 @@ command line prints.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pappi.errors import Problem, UsageError
-from pappi.ledger import Charge, ChargeRecord
+from pappi.ledger import ChargeRecord
 from pappi.values import BudgetLine, Epsilon, Quote, Series
 
 if TYPE_CHECKING:
@@ -233,20 +233,12 @@ class PastRelease:
             number=record.seq,
             time=datetime.fromisoformat(record.at).isoformat(timespec="seconds"),
             released=record.released_at is not None,
-            **what_was_charged(charge),
+            ppi=charge.ppi,
+            mechanisms=charge.mechanisms,
+            blocks=charge.blocks,
+            epsilon=charge.amount,
             mine=charge.analyst == analyst,
         )
-
-
-def what_was_charged(charge: Charge) -> dict[str, Any]:
-    """A charge by what everybody may know of it."""
-    query: Mapping[str, Any] = charge.query
-    return {
-        "ppi": query["ppi"],
-        "mechanisms": tuple(part["mechanism"] for part in query["parts"]),
-        "blocks": tuple(account.block for account in charge.accounts),
-        "epsilon": charge.amount,
-    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ import os
 import re
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -97,6 +98,7 @@ from pappi.values import JSON, Epsilon
 _DRAFT = ".migrating"
 _READY = "ready.json"
 _BUSY_SECONDS = 5
+_CLOSING_SECONDS = 1  # a server takes a moment to forget a session that was closed
 _LAST = "SELECT digest FROM journal ORDER BY seq DESC LIMIT 1"
 _OTHERS = """
 SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pappi'
@@ -351,8 +353,11 @@ def _alone(root: Path) -> Iterator[None]:
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
         with closing(bare_journal(url)) as journal:
-            if journal.run(_OTHERS) != [(0,)]:
-                raise _in_use("another session has the ledger's database open")
+            given_up = time.monotonic() + _CLOSING_SECONDS
+            while journal.run(_OTHERS) != [(0,)]:
+                if time.monotonic() > given_up:
+                    raise _in_use("another session has the ledger's database open")
+                time.sleep(0.05)
         yield
         return
     if not ledger.is_file():
