@@ -11,7 +11,7 @@ from experiments.page import page
 from experiments.sections import Note, Run, Section, Table
 from pappi import __version__
 from pappi.errors import UsageError
-from pappi.ppinot import did_you_mean, listed
+from pappi.values import did_you_mean, listed
 
 REPORT = "report.html"
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gc
 import random
+import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from pappi.checkpoint import queries
+from pappi.cli import main
 from pappi.planning import why_nothing
+from tests.commands import Run
 from tests.lengths import LONG
 
 gc.disable()  # until all tests are there: what they are made of stays
@@ -52,6 +56,22 @@ def pytest_fixture_setup(
         return (yield)
     with _same_draws(f"{request.node.nodeid} {fixturedef.argname}"):
         return (yield)
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command in this process: exit code, output, errors."""
+
+    def run_command(*arguments: str | Path) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["pappi", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        code = ended.value.code
+        return (code if isinstance(code, int) else 0), captured.out, captured.err
+
+    return run_command
 
 
 class _Refusals:

@@ -26,6 +26,8 @@ import psycopg
 import pytest
 
 from pappi.ledger import (
+    Account,
+    Charge,
     Journal,
     Ledger,
     create_ledger,
@@ -36,10 +38,21 @@ from pappi.ledger import (
 from pappi.ledger.database import Clock
 from pappi.ledger.postgres import PostgresJournal
 from pappi.ledger.sqlite import SqliteJournal
+from pappi.values import Epsilon
 
 Database = Literal["sqlite", "postgres"]
 DATABASES: tuple[Database, ...] = ("sqlite", "postgres")
 OnStep = Callable[[str], None]
+
+OCTOBER = Account("hospital", "2014-10")
+NOVEMBER = Account("hospital", "2014-11")
+
+
+def charge(key: str, amount: str = "0.1", *accounts: Account, analyst: str = "") -> Charge:
+    """Of October, if no accounts are named."""
+    query = {"ppi": f"ppi of {key}"}
+    return Charge(key, accounts or (OCTOBER,), Epsilon.of(amount), query, analyst)
+
 
 _SETTINGS = {
     "max_connections": "200",

@@ -15,7 +15,7 @@ True
 An analyst has a session, which gives no exact value.
 
 >>> analyst = workspace.checkpoint("alice")
->>> isinstance(analyst, pappi.Analyst)
+>>> isinstance(analyst, pappi.LocalSession)
 True
 >>> catalogue = pappi.read_definitions(claims.catalogue_path)
 >>> isinstance(catalogue, pappi.Catalogue)
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from pappi.ppinot import max_of as max  # noqa: A004 - reads as pappi.max(…)
     from pappi.ppinot import min_of as min  # noqa: A004
     from pappi.ppinot import sum_of as sum  # noqa: A004
-    from pappi.session import Analyst, Workspace, create
+    from pappi.session import LocalSession, Workspace, create
     from pappi.session import open_at as open  # noqa: A004 - reads as pappi.open(…)
     from pappi.values import Answer, Epsilon, Quote, Series
 else:
@@ -96,11 +96,11 @@ else:
 
 
 __all__ = [
-    "Analyst",
     "Answer",
     "Catalogue",
     "Epsilon",
     "Indicator",
+    "LocalSession",
     "PappiError",
     "Quote",
     "Released",

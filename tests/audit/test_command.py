@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -21,26 +19,12 @@ from pappi.audit import (
     spread,
     subjects_named,
 )
-from pappi.cli import main
 from pappi.mechanisms import TwoBin, families
 from pappi.session import audit_query
+from tests.commands import Run
 from tests.small_logs import claims, workspace_with
 
-Run = Callable[..., tuple[int, str, str]]
 QUICK = ("--pairs", "1000", "--samples", "2000", "--jobs", "1")
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run_command(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pappi", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        code = ended.value.code
-        return (code if isinstance(code, int) else 0), captured.out, captured.err
-
-    return run_command
 
 
 @pytest.fixture

@@ -121,10 +121,10 @@ _STRIKES: dict[str, Callable[[BaseProcess], None]] = {
 
 def findings(scene: Scene) -> list[str]:
     """What is wrong with what a kill has left; nothing, if the promise is kept."""
-    office, _ = watched(scene)
-    with closing(office):
+    ledger_session, _ = watched(scene)
+    with closing(ledger_session):
         try:
-            with office.ledger() as ledger:
+            with ledger_session.ledger() as ledger:
                 return list(_wrong_in(ledger, scene))
         except LedgerBroken as broken:
             return [f"the ledger is broken: {broken}"]
@@ -152,10 +152,10 @@ def _pending(records: Sequence[ChargeRecord]) -> list[ChargeRecord]:
 
 def complete(scene: Scene) -> list[str]:
     """Ask the interrupted question again; gives what is wrong with how that goes."""
-    office, session = watched(scene)
+    ledger_session, session = watched(scene)
     number = scene.last_asked
     scene.write([f"asked {number}"])
-    with closing(office), office.ledger() as ledger:
+    with closing(ledger_session), ledger_session.ledger() as ledger:
         before = ledger.charges(LOG)
         shown = ask(session, number)
         wrong = [] if ask(session, number) == shown else ["asked again, it is answered otherwise"]
@@ -171,8 +171,8 @@ def complete(scene: Scene) -> list[str]:
 
 def shown_otherwise(scene: Scene, since: int) -> list[str]:
     """Answers that are no longer what was shown, among those the diary has since some line."""
-    office, session = watched(scene)
-    with closing(office):
+    ledger_session, session = watched(scene)
+    with closing(ledger_session):
         shown = [line.split() for line in scene.noted("showed")[since:]]
         return [
             f"the answer to question {number} is not what was shown"

@@ -54,11 +54,11 @@ class FailingConnection:
 
 def failing(start: str, error: Exception, *, after: bool = False) -> Fault:
     @contextmanager
-    def fault(_scene: Scene, office: LedgerSession) -> Iterator[None]:
-        with office.ledger() as ledger:
+    def fault(_scene: Scene, ledger_session: LedgerSession) -> Iterator[None]:
+        with ledger_session.ledger() as ledger:
             journal: Any = ledger._journal
             journal._connection = FailingConnection(journal._connection, start, error, after=after)
-        yield  # an office lets go of a ledger that failed
+        yield  # a ledger session lets go of a ledger that failed
 
     return fault
 
@@ -77,7 +77,7 @@ def postgres_error(state: str) -> psycopg.Error:
 
 
 @contextmanager
-def no_room_for_files(_scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def no_room_for_files(_scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     """No file of this process may grow beyond a page, as on a disk that is full."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
@@ -88,35 +88,35 @@ def no_room_for_files(_scene: Scene, _office: LedgerSession) -> Iterator[None]:
 
 
 @contextmanager
-def no_page_left(_scene: Scene, office: LedgerSession) -> Iterator[None]:
-    with office.ledger() as ledger:
+def no_page_left(_scene: Scene, ledger_session: LedgerSession) -> Iterator[None]:
+    with ledger_session.ledger() as ledger:
         ledger._journal.run("PRAGMA max_page_count = 1")
     yield
 
 
 @contextmanager
-def reading_only(_scene: Scene, office: LedgerSession) -> Iterator[None]:
-    with office.ledger() as ledger:
+def reading_only(_scene: Scene, ledger_session: LedgerSession) -> Iterator[None]:
+    with ledger_session.ledger() as ledger:
         ledger._journal.run("PRAGMA query_only = ON")
     yield
 
 
 @contextmanager
-def locked(scene: Scene, office: LedgerSession) -> Iterator[None]:
+def locked(scene: Scene, ledger_session: LedgerSession) -> Iterator[None]:
     """Somebody else is writing, and nobody waits long for it."""
     short = {
         InSqlite: "PRAGMA busy_timeout = 1",
         InPostgres: "SET lock_timeout = '1ms'",
     }
     place = place_of(scene)
-    with office.ledger() as ledger:
+    with ledger_session.ledger() as ledger:
         ledger._journal.run(short[type(place)])
     with place.locked():
         yield
 
 
 @contextmanager
-def edited(scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def edited(scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     """An entry is not what it was; later it is again."""
     place = place_of(scene)
     place.edit("UPDATE journal SET at = at || ' '")
@@ -125,7 +125,7 @@ def edited(scene: Scene, _office: LedgerSession) -> Iterator[None]:
 
 
 @contextmanager
-def cut(scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def cut(scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     """The head says that more was written than is there."""
     place = place_of(scene)
     place.edit("UPDATE head SET seq = seq + 1")
@@ -134,13 +134,13 @@ def cut(scene: Scene, _office: LedgerSession) -> Iterator[None]:
 
 
 @contextmanager
-def missing(scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def missing(scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     with _away(scene):
         yield
 
 
 @contextmanager
-def replaced(scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def replaced(scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     """A fresh ledger with nothing spent is in its place."""
     with _away(scene):
         place = place_of(scene)
@@ -152,15 +152,15 @@ def replaced(scene: Scene, _office: LedgerSession) -> Iterator[None]:
 
 
 @contextmanager
-def turned_back(scene: Scene, office: LedgerSession) -> Iterator[None]:
+def turned_back(scene: Scene, ledger_session: LedgerSession) -> Iterator[None]:
     """An older copy of the same ledger is in its place, while somebody has read further."""
     place = place_of(scene)
     assert isinstance(place, InSqlite)
     old = place.path.with_name("old.sqlite")
-    with office.ledger() as ledger:
+    with ledger_session.ledger() as ledger:
         ledger._journal.run(f"VACUUM INTO '{old}'")
         ledger.append("grant", {"log": "small", "analyst": "bob", "per_block": 1})
-        office.registry(ledger)
+        ledger_session.registry(ledger)
         ledger._journal.run("PRAGMA wal_checkpoint(TRUNCATE)")
     with _away(scene):
         shutil.copy(old, place.path)
@@ -197,7 +197,7 @@ def _files_away(place: InSqlite) -> Iterator[None]:
 
 
 @contextmanager
-def another_file(scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def another_file(scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     """Something that is no ledger at all is in its place."""
     with _away(scene):
         path = scene.root / "ledger.sqlite"
@@ -209,7 +209,7 @@ def another_file(scene: Scene, _office: LedgerSession) -> Iterator[None]:
 
 
 @contextmanager
-def stopped_server(_scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def stopped_server(_scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     server().stop("immediate")
     try:
         yield
@@ -218,8 +218,8 @@ def stopped_server(_scene: Scene, _office: LedgerSession) -> Iterator[None]:
 
 
 @contextmanager
-def wrong_address(scene: Scene, office: LedgerSession) -> Iterator[None]:
-    office.close()
+def wrong_address(scene: Scene, ledger_session: LedgerSession) -> Iterator[None]:
+    ledger_session.close()
     url = scene.root / "ledger.url"
     right = url.read_text(encoding="utf-8")
     url.write_text("postgresql://ann:hunter2@127.0.0.1:1/ledger", encoding="utf-8")
@@ -228,7 +228,7 @@ def wrong_address(scene: Scene, office: LedgerSession) -> Iterator[None]:
 
 
 @contextmanager
-def lost_connection(scene: Scene, _office: LedgerSession) -> Iterator[None]:
+def lost_connection(scene: Scene, _ledger_session: LedgerSession) -> Iterator[None]:
     place_of(scene).execute(
         "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
         " WHERE application_name = 'pappi' AND datname = current_database()"

@@ -36,9 +36,9 @@ def on_postgres(tmp_path: Path) -> Iterator[Opened]:
 
 def session_on(database: Database, folder: Path) -> Iterator[Opened]:
     with scene_on(database, folder) as scene:
-        office, session = watched(scene)
-        with closing(office):
-            yield scene, office, session
+        ledger_session, session = watched(scene)
+        with closing(ledger_session):
+            yield scene, ledger_session, session
 
 
 def asked(scene: Scene, session: Watched, number: int) -> str:
@@ -47,10 +47,10 @@ def asked(scene: Scene, session: Watched, number: int) -> str:
 
 
 def check_that_it_fails_closed(on: Opened, fault: Fault, sentence: str) -> WorkspaceError:
-    scene, office, session = on
+    scene, ledger_session, session = on
     shown = asked(scene, session, 1)
     drawn = scene.noted("drew")
-    with fault(scene, office), pytest.raises(WorkspaceError, match=sentence) as caught:
+    with fault(scene, ledger_session), pytest.raises(WorkspaceError, match=sentence) as caught:
         asked(scene, session, 2)
     assert scene.noted("drew") == drawn, "a case was read although nothing was charged"
     assert asked(scene, session, 1) == shown
@@ -62,19 +62,19 @@ def check_that_it_fails_closed(on: Opened, fault: Fault, sentence: str) -> Works
 
 
 def check_that_a_fresh_process_is_refused_too(on: Opened, fault: Fault, sentence: str) -> None:
-    scene, office, session = on
+    scene, ledger_session, session = on
     shown = asked(scene, session, 1)
     fresh, other = watched(scene)
     with closing(fresh):
-        with fault(scene, office), pytest.raises(WorkspaceError, match=sentence):
+        with fault(scene, ledger_session), pytest.raises(WorkspaceError, match=sentence):
             ask(other, 2)
         assert ask(other, 1) == shown
     assert charges_in(scene) == MONTHS
 
 
 def charges_in(scene: Scene) -> int:
-    office, _ = watched(scene)
-    with closing(office), office.ledger() as ledger:
+    ledger_session, _ = watched(scene)
+    with closing(ledger_session), ledger_session.ledger() as ledger:
         return len(ledger.charges(LOG))
 
 
@@ -153,8 +153,8 @@ def test_a_charge_that_was_written_although_it_seemed_to_fail_is_completed_for_n
 ) -> None:
     error = sqlite_error(sqlite3.SQLITE_IOERR) if database == "sqlite" else postgres_error("08006")
     lost = failing("COMMIT", error, after=True)
-    for scene, office, session in session_on(database, tmp_path):
-        with lost(scene, office), pytest.raises(WorkspaceError):
+    for scene, ledger_session, session in session_on(database, tmp_path):
+        with lost(scene, ledger_session), pytest.raises(WorkspaceError):
             asked(scene, session, 1)
         assert scene.noted("drew") == []
         assert charges_in(scene) == MONTHS
@@ -199,9 +199,9 @@ def test_a_fresh_process_does_not_begin_with_a_server_that_is_not_sound(
 
 
 def test_deleting_the_ledger_gives_nobody_a_fresh_budget(on_sqlite: Opened) -> None:
-    scene, office, session = on_sqlite
+    scene, ledger_session, session = on_sqlite
     asked(scene, session, 1)
-    office.close()
+    ledger_session.close()
     faults.empty_ledger(scene)
     with pytest.raises(LedgerBroken, match="not the ledger the workspace"):
         ask(session, 1)

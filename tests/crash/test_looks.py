@@ -22,15 +22,13 @@ from pappi.ppinot import Catalogue, parse_catalogue, parse_definitions, write_de
 from pappi.report import dpo_html, pack_record
 from pappi.session import Workspace, open_at
 from pappi.values import ExactAnswer
+from tests.commands import Run
 from tests.crash.faults import failing, sqlite_error
 from tests.crash.processes import forks
 from tests.crash.victims import Scene
 from tests.service.served import LOG, SOJOURN, ask, served
 from tests.service.visiting import Visitor
 from tests.small_logs import claims, workspace_with
-from tests.unit.test_cli import Run, run
-
-__all__ = ["run"]
 
 CRASHED = 7
 

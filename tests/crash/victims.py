@@ -115,15 +115,15 @@ class DrawingFirst(Watched):
 def watched(
     scene: Scene, on_step: Callable[[str], None] = no_step, victim: Victim = Victim.SOUND
 ) -> tuple[LedgerSession, Watched]:
-    """A session on the scene's workspace; close the office after use."""
-    office = LedgerSession(open_workspace(scene.root), on_step)
+    """A session on the scene's workspace; close the ledger session after use."""
+    ledger_session = LedgerSession(open_workspace(scene.root), on_step)
     kind = DrawingFirst if victim is Victim.DRAWS_FIRST else Watched
-    session = kind(office, Caller("ann"), on_step)
+    session = kind(ledger_session, Caller("ann"), on_step)
     session.scene = scene
     if victim is Victim.NOT_DURABLE:
-        with office.ledger() as ledger:
+        with ledger_session.ledger() as ledger:
             ledger._journal.run("SET synchronous_commit = off")
-    return office, session
+    return ledger_session, session
 
 
 def ask(session: LocalSession, number: int) -> str:

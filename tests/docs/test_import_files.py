@@ -15,13 +15,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tests.commands import Run
 from tests.docs.pages import DOCS, commands, files
 from tests.foreign_files import Cell, Objects, archive, workbook
-from tests.unit.test_cli import Run, run
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 PAGE = (DOCS / "how-to" / "import-files.md").read_text(encoding="utf-8")
 SHOWN = commands(PAGE)

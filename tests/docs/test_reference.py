@@ -28,7 +28,7 @@ from pappi.service.analyst import analyst_app
 from pappi.service.layers import Service
 from pappi.service.owner import owner_app
 from pappi.service.problems import CODES
-from pappi.session import Analyst, Workspace
+from pappi.session import LocalSession, Workspace
 from tests.docs.pages import DOCS, ROOT
 from tools import docs as generator
 from tools import site
@@ -111,7 +111,7 @@ def names() -> Iterator[str]:
     for name in pappi.__all__:
         if not name.startswith("_"):
             yield rf"^### pappi\.{name}$"
-    for kind in (Workspace, Analyst, client.Client):
+    for kind in (Workspace, LocalSession, client.Client):
         yield rf"^###? {kind.__name__}$"
         for name, method in vars(kind).items():
             if callable(method) and not name.startswith("_"):

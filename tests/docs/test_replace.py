@@ -15,10 +15,8 @@ from pappi.service.analyst import analyst_app
 from pappi.service.owner import owner_app
 from pappi.session import Workspace
 from pappi.values import UNDER_REPLACE, Adjacency, Epsilon, Terms
+from tests.commands import Run
 from tests.small_logs import claims, workspace_with
-from tests.unit.test_cli import Run, run
-
-__all__ = ["run"]
 
 ROOT = Path(__file__).parents[2]
 TOLD_IN = (

@@ -29,11 +29,9 @@ from pappi.store import (
     secret_name,
 )
 from pappi.values import CaseBorder, PrivacyUnit, Terms
+from tests.commands import Run
 from tests.engines.places import placed
 from tests.small_logs import claims, event_table
-from tests.unit.test_cli import Run, run
-
-__all__ = ["run"]
 
 SECRET = secret_name("claims")
 EVENTS = event_table(claims(20))

@@ -27,11 +27,9 @@ from pappi.ppinot.expressions.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import LogDeclaration, SourceRead, require_public, secret_name
 from pappi.values import Kind, PrivacyUnit, Terms
+from tests.commands import Run
 from tests.engines.places import placed, postgres_url
 from tests.small_logs import claims, event_table
-from tests.unit.test_cli import Run, run
-
-__all__ = ["run"]
 
 SECRET = secret_name("claims")
 

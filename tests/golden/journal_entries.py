@@ -38,8 +38,7 @@ from pappi.ledger.snapshots import Snapshot, keep_snapshot
 from pappi.mechanisms import secret_bytes, system_randbelow
 from pappi.planning import plan_ppi
 from pappi.ppinot import Catalogue, parse_catalogue
-from pappi.report import answer_record
-from pappi.session import Workspace
+from pappi.session import Workspace, to_wire
 from pappi.store import (
     ColumnForm,
     EventSource,
@@ -251,7 +250,8 @@ def _asked(workspace: Workspace) -> tuple[dict[str, Any], ...]:
     workspace.run_subscriptions()
     analyst.release(catalogue(ASKED), "0.25", anyway=True)  # March as well
     again = analyst.release(catalogue(ASKED), "0.25", anyway=True)
-    records = (answer_record(answer) for series in again for answer in series.answers)
+    answers = (answer for series in again for answer in series.answers)
+    records = ({**to_wire(answer), "charged": float(answer.charged)} for answer in answers)
     return tuple({name: record[name] for name in _REPLAYED} for record in records)
 
 
@@ -294,7 +294,7 @@ def _put_away(workspace: Workspace) -> None:
     workspace.close()
 
 
-def ann(workspace: Workspace) -> pappi.Analyst:
+def ann(workspace: Workspace) -> pappi.LocalSession:
     """An analyst who needs a grant."""
     return workspace.granted_checkpoint("ann", lambda _register: None)
 

@@ -81,7 +81,7 @@ RELEASED = frozenset(
 COUNTED = frozenset({"share", "below", "above"})
 """Of how many cases the bounds cut: what was counted with noise. A series says it in words."""
 MAY_BE_NULL = frozenset({"value", "low", "high", "smoothed"})
-# When something was charged, and the random name of a standing question: neither is data.
+# When something was charged, and the random name of a subscription: neither is data.
 _OUR_OWN = frozenset({"time", "id"})
 
 

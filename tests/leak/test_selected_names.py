@@ -19,9 +19,7 @@ from pappi.eventlog import open_log
 from pappi.ledger import EntryKind
 from pappi.session import Workspace
 from pappi.values import Adjacency, Epsilon, Kind, PrivacyUnit, Terms, Vocabulary
-from tests.unit.test_cli import Run, run
-
-__all__ = ["run"]
+from tests.commands import Run
 
 NAMES = tuple(("activity", letter) for letter in "ABCDEF")
 SETS = st.sets(st.sampled_from(NAMES))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pappi.custody import NewLog
 from pappi.ppinot import Catalogue, parse_catalogue
-from pappi.report import answer_record
+from pappi.session import to_wire
 from pappi.store import open_workspace
 from pappi.values import ZERO, Epsilon, Series, Terms
 from tests.lengths import length
@@ -71,7 +71,7 @@ def asked(wanted: Sequence[tuple[str, str]]) -> Catalogue:
 
 
 def shown(series: Sequence[Series]) -> list[dict[str, object]]:
-    return [answer_record(answer) for one in series for answer in one.answers]
+    return [to_wire(answer) for one in series for answer in one.answers]
 
 
 @settings(max_examples=length(10, 100), deadline=None, phases=[Phase.generate])

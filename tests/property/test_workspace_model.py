@@ -207,8 +207,8 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
             if reached == step:
                 raise Crash
 
-        office = LedgerSession(open_workspace(self.workspace.root))
-        session = LocalSession(office, Caller(analyst), die)
+        ledger_session = LedgerSession(open_workspace(self.workspace.root))
+        session = LocalSession(ledger_session, Caller(analyst), die)
         expected = self.refusal(cells, analyst)
         try:
             found = outcome(lambda: session.release(question(number), epsilon, derived=False))
@@ -217,7 +217,7 @@ class WorkspaceAgainstItsModel(RuleBasedStateMachine):
             assert expected is not None or all(cell in self.values for cell in cells)
         except Crash:
             self.take_charged(cells, analyst)
-        office.close()
+        ledger_session.close()
 
     @precondition(lambda self: not self.is_stopped)
     @rule(

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,9 @@ from starlette.types import ASGIApp
 
 from pappi.custody import NewLog
 from pappi.service import Settings
-from pappi.service.analyst import analyst_app
-from pappi.service.layers import Frame, Service, frame_of
-from pappi.service.owner import owner_app
-from pappi.session import Workspace
+from pappi.service.layers import frame_of
 from pappi.values import Bounds, DefaultBounds, Epsilon, Right, Role, Terms
+from tests.service.serving import Serving
 from tests.small_logs import claims, workspace_with
 
 LOG = "small"
@@ -45,19 +42,8 @@ TERMS = NewLog(
 
 
 @dataclass(frozen=True)
-class Served:
-    """Most tests ask one of the applications: each is made when it is first asked."""
-
-    workspace: Workspace
-    frame: Frame
-
-    @cached_property
-    def analyst(self) -> Service:
-        return analyst_app(self.workspace, frame=self.frame)
-
-    @cached_property
-    def owner(self) -> Service:
-        return owner_app(self.workspace, frame=self.frame)
+class Served(Serving):
+    """Both applications, and keys for them."""
 
     def key(self, role: Role, name: str, rights: Sequence[Right] | None = None) -> str:
         return self.workspace.custody.issue_key(role, name, rights).secret

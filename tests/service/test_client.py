@@ -140,10 +140,10 @@ def test_definitions_come_from_files_and_problems_name_them(client: Client, tmp_
         client.check(bad)
 
 
-def test_a_question_can_stand_and_be_ended(client: Client) -> None:
-    question = client.subscribe(SOJOURN, date(2024, 6, 1), "0.01", anyway=True)
-    assert question in client.subscriptions()
-    assert client.unsubscribe(question.id) == 2
+def test_a_subscription_can_be_made_and_ended(client: Client) -> None:
+    subscription = client.subscribe(SOJOURN, date(2024, 6, 1), "0.01", anyway=True)
+    assert subscription in client.subscriptions()
+    assert client.unsubscribe(subscription.id) == 2
     assert client.subscriptions() == ()
 
 
@@ -156,8 +156,8 @@ def test_failures_are_the_librarys_own_errors(client: Client, service: Served, u
         client.preview(SOJOURN, "0.1", accuracy="6 h")
     with pytest.raises(UsageError, match="not an epsilon"):
         client.release(SOJOURN, "a little")
-    with pytest.raises(ServiceError, match=r"body\.notation"):
-        client.release(SOJOURN, notation="elvish")
+    with pytest.raises(ServiceError, match=r"body\.price"):
+        client.release(SOJOURN, price="elvish")
     with pytest.raises(NotAuthenticated), Client(url, "pappi_x_y") as stranger:
         stranger.logs()
     looking = service.key(Role.ANALYST, "alice", [Right.PREVIEW])

@@ -24,7 +24,7 @@ from pappi.errors import (
 )
 from pappi.service.logs import LOGGER, JsonFormatter
 from pappi.service.problems import CODES, Audience, Fault, code_of, fault_of
-from pappi.session import Analyst
+from pappi.session import LocalSession
 from tests.service.served import SOJOURN, Served, ask, served
 
 PRIVATE = "patient Meyer, 1964-02-29, /srv/hospital"
@@ -118,7 +118,7 @@ def test_what_breaks_unexpectedly_is_a_fixed_sentence_and_a_kind_in_the_log(
     def broken(*_: object, **__: object) -> None:
         raise KeyError(PRIVATE)
 
-    monkeypatch.setattr(Analyst, "release", broken)
+    monkeypatch.setattr(LocalSession, "release", broken)
     reply = ask(service.analyst, "POST", "/release", service.alice, {"definitions": SOJOURN})
     assert_shape(reply.json(), 500)
     assert reply.json()["code"] == "internal"
@@ -136,7 +136,7 @@ def test_a_workspace_that_cannot_be_read_is_503_and_not_ready(
 
     key = service.alice
     monkeypatch.setattr(Custody, "logs", unreadable)
-    monkeypatch.setattr(Analyst, "logs", unreadable)
+    monkeypatch.setattr(LocalSession, "logs", unreadable)
     for path in ("/ready", "/logs"):
         reply = ask(service.analyst, "GET", path, key)
         assert_shape(reply.json(), 503)

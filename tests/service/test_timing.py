@@ -265,7 +265,7 @@ def test_failures_of_as_many_steps_look_the_same_on_every_surface(histories: His
     assert differences(quick, slow) == set()
 
 
-def test_standing_questions_appear_on_the_grid_and_so_does_what_comes_after_them(
+def test_subscriptions_appear_on_the_grid_and_so_does_what_comes_after_them(
     histories: Histories,
 ) -> None:
     quick, slow = histories.sealed(QUICK), histories.sealed(SLOW)
@@ -308,12 +308,13 @@ def numbers_in(found: list[Seen]) -> list[int]:
     return [each["number"] for each in json.loads(last.body)["releases"]]
 
 
-def test_standing_questions_without_a_pace_are_caught(
+def test_subscriptions_without_a_pace_are_caught(
     histories: Histories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the second of them is charged tells how long the first one took."""
     monkeypatch.setattr(
-        "pappi.session.workspace.run_due", lambda office, **_: run_due(office, pace=AT_ONCE)
+        "pappi.session.workspace.run_due",
+        lambda ledger_session, **_: run_due(ledger_session, pace=AT_ONCE),
     )
     found = differences(histories.sealed(QUICK), histories.sealed(SLOW))
     assert {f"GET {RELEASES}", f"GET {BUDGET}"} <= found

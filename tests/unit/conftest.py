@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 import pytest
 
 from pappi.store import WorkspaceFiles
+from tests.ledgers import DATABASES, Database, Place, new_place
 
 
 @pytest.fixture(autouse=True)
@@ -29,3 +31,15 @@ def nothing_outside(request: pytest.FixtureRequest) -> Iterator[None]:
         patches.setattr(subprocess.Popen, "__init__", refused)
         patches.setattr(BaseProcess, "start", refused)
         yield
+
+
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest) -> Database:
+    found: Database = request.param
+    return found
+
+
+@pytest.fixture
+def place(database: Database, tmp_path: Path) -> Iterator[Place]:
+    with new_place(database, tmp_path) as place:
+        yield place

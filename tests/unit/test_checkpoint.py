@@ -135,9 +135,11 @@ def test_a_crash_stays_charged_and_completes_once(workspace: Workspace, step: st
         if reached == step:
             raise Crash
 
-    office = LedgerSession(open_workspace(workspace.root))
+    ledger_session = LedgerSession(open_workspace(workspace.root))
     with pytest.raises(Crash):
-        LocalSession(office, Caller("alice"), die).release(catalogue(SOJOURN), Epsilon.of("0.1"))
+        LocalSession(ledger_session, Caller("alice"), die).release(
+            catalogue(SOJOURN), Epsilon.of("0.1")
+        )
     analyst = workspace.checkpoint("alice")
     assert {line.spent for line in analyst.budget("small")} == {Epsilon.of("0.1")}
     (completed,) = analyst.release(catalogue(SOJOURN), "0.1")

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.test_cli import Run, run
+from tests.commands import Run
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 CATALOGUE = """
 log: shop
@@ -74,14 +72,6 @@ def test_a_log_grows_from_creation_to_the_release_of_a_subscription(run: Run, fo
     assert "Charged: what was reserved in advance.\nRemaining budget: ε" in said
     (line,) = ran(run, "subscription", "list").splitlines()
     assert "0 reservations" in ran(run, "subscription", "end", line.split()[0])
-
-
-@pytest.mark.usefixtures("folder")
-def test_the_former_name_of_a_command_still_works_and_is_shown_nowhere(run: Run) -> None:
-    assert ran(run, "standing", "list") == ran(run, "subscription", "list") == ""
-    shown = ran(run, "--help")
-    assert "subscription" in shown
-    assert "standing" not in shown
 
 
 def test_erasing_asks_first_and_says_how_much(run: Run, folder: Path) -> None:

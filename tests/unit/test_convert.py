@@ -6,8 +6,6 @@ import doctest
 import inspect
 import json
 import re
-import sys
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.cli import main
 from pappi.cli.ppis import remarks_on
 from pappi.errors import DefinitionError, InputError, UsageError
 from pappi.examples import EXAMPLES
@@ -30,8 +27,7 @@ from pappi.ppinot import (
     write_definitions,
 )
 from pappi.ppinot.notations.java import CHANGING, documents
-
-Run = Callable[..., tuple[int, str, str]]
+from tests.commands import Run
 
 FILES = [example.catalogue_path for example in EXAMPLES.values()]
 ENDINGS = {"yaml": ".yaml", "json": ".json", "java": ".json", "text": ".txt"}
@@ -47,21 +43,6 @@ BPMN = """<?xml version="1.0"?>
   <task id="t" name="Pay claim"/>
  </process>
 </definitions>"""
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process: exit code, output, errors."""
-
-    def run_command(*arguments: str | Path) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pappi", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        code = ended.value.code
-        return (code if isinstance(code, int) else 0), captured.out, captured.err
-
-    return run_command
 
 
 def written(catalogue: Catalogue, notation: str, folder: Path) -> Path:

@@ -22,10 +22,8 @@ from pappi.mechanisms import FOR_EVEN_VALUES, MOST_BINS, ReadOffBins, mechanism_
 from pappi.planning.measurements import Request
 from pappi.ppinot import Catalogue, Ppi, parse_catalogue
 from pappi.report import (
-    answer_record,
     epsilon_text,
     flat_records,
-    quote_record,
     set_lines,
     with_record_lines,
 )
@@ -88,7 +86,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def shown(series: Sequence[Series]) -> list[dict[str, object]]:
-    return [answer_record(answer) for one in series for answer in one.answers]
+    return [to_wire(answer) for one in series for answer in one.answers]
 
 
 def derived(
@@ -214,7 +212,7 @@ def test_it_is_taken_by_itself_only_if_it_is_as_exact(workspace: Workspace) -> N
     assert any(
         "free, ± " in line and "derived from 3 releases" in line for line in set_lines([more])
     )
-    assert quote_record(more)["derivable"]["taken"] is False
+    assert to_wire(more)["derivable"]["taken"] is False
     assert from_wire(Quote, to_wire(more)) == more
     derived(session, quarter, "2", take=True)
     (paid,) = session.release(quarter, "2")
@@ -318,7 +316,7 @@ def test_a_derived_answer_says_so_everywhere(workspace: Workspace) -> None:
     session = workspace.checkpoint()
     session.release(asked("stay"), "1")
     (answer,) = derived(session, asked("stay", scope="whole time"))
-    assert [each["release"] for each in answer_record(answer)["derived_from"]] == [
+    assert [each["number"] for each in to_wire(answer)["derived_from"]] == [
         source.number for source in answer.derived_from
     ]
     assert flat_records([answer])[0]["derived_from"].count(" ") == 2
@@ -602,7 +600,7 @@ def test_a_new_draw_is_quoted_and_read_together_with_the_record(workspace: Works
         assert quote.half_width is not None
         assert quote.with_record is not None
         assert quote.with_record < 0.95 * quote.half_width
-        assert quote_record(quote)["with_record"] == quote.with_record
+        assert to_wire(quote)["with_record"] == quote.with_record
         assert from_wire(Quote, to_wire(quote)) == quote
     within, *_ = with_record_lines(quotes)
     assert re.fullmatch(r"within_1: ε 0.\d+ is ± [\d.]+ % together with what is on record.", within)

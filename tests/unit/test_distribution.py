@@ -20,9 +20,8 @@ from pappi.ppinot import (
     parse_definitions,
     write_definitions,
 )
-from pappi.report import answer_record, csv_text, flat_records, series_svg
-from pappi.session import Workspace
-from pappi.session.wire import from_wire, to_wire
+from pappi.report import csv_text, flat_records, series_svg
+from pappi.session import Workspace, from_wire, to_wire
 from pappi.values import (
     CASE,
     ZERO,
@@ -106,7 +105,7 @@ def test_it_is_replayed_to_the_byte_for_nothing(workspace: Workspace, named: Ser
 
 @pytest.mark.outside
 def test_it_goes_into_json_over_the_wire_and_into_rows(named: Series) -> None:
-    record = json.loads(json.dumps(answer_record(named.answers[0]), allow_nan=False))
+    record = json.loads(json.dumps(to_wire(named.answers[0]), allow_nan=False))
     assert len(record["distribution"]["bins"]) == 5
     assert [each["percent"] for each in record["distribution"]["percentiles"]] == [
         *(5, 10, 25, 50, 75, 90, 95),

@@ -33,7 +33,7 @@ from pappi.report.dpo.document import runs_of
 from pappi.report.dpo.facts import MOST_ROWS
 from pappi.report.dpo.processing import BLANK
 from pappi.report.dpo.promise import bounds_of, compared_text, ever_of, likelier, not_covered
-from pappi.session import Workspace
+from pappi.session import Workspace, to_wire
 from pappi.store import LedgerSession, digest_of, open_workspace
 from pappi.values import (
     NANO,
@@ -109,7 +109,9 @@ def told(log: LogFacts) -> dict[str, tuple[str | None, str]]:
 def page_of(workspace: Workspace, log: str | None = None) -> str:
     """Document and JSON in one text, as far as words go."""
     pack = workspace.custody.pack(log)
-    return dpo_html(pack, "today") + json.dumps(pack_record(pack, "today"), ensure_ascii=False)
+    return dpo_html(pack, "today") + json.dumps(
+        to_wire(pack_record(pack, "today")), ensure_ascii=False
+    )
 
 
 # --- the guarantee --------------------------------------------------------------------
@@ -349,18 +351,18 @@ def test_what_only_the_controller_knows_is_left_blank(acted: Workspace) -> None:
     page = dpo_html(pack, "today")
     assert page.count(BLANK) >= 8
     record = pack_record(pack, "today")["logs"][0]["record_of_processing"]
-    assert record["Controller"]["known"] == []
-    assert record["Recipients"]["known"] == ["Published figures: alice, bob."]
+    assert record["Controller"]["known"] == ()
+    assert record["Recipients"]["known"] == ("Published figures: alice, bob.",)
     assert "Erasures on record: 1; cases erased: 2" in record["Retention"]["known"][0]
 
 
 def test_every_number_of_the_document_is_in_the_json(acted: Workspace) -> None:
     pack = acted.custody.pack()
-    record = json.loads(json.dumps(pack_record(pack, "today"), allow_nan=False))
+    record = json.loads(json.dumps(to_wire(pack_record(pack, "today")), allow_nan=False))
     page = dpo_html(pack, "today")
     (log,) = record["logs"]
     assert all(bound["sentence"].replace("'", "&#x27;") in page for bound in log["guarantee"])
-    assert log["releases"][0]["cells"]["released"] == len(log["accounts"])
+    assert log["releases"][0]["released"] == len(log["accounts"])
     assert record["ledger"]["head"] == pack.chain.head
 
 
@@ -394,12 +396,12 @@ def test_keys_are_listed_without_anything_that_opens(workspace: Workspace) -> No
 def test_a_charge_without_a_result_is_shown_as_spent(workspace: Workspace) -> None:
     workspace.checkpoint("alice").release(catalogue(SOJOURN), "0.1")
     charged = workspace.custody.charges("small")[0].charge
-    office = LedgerSession(open_workspace(workspace.root))
-    with office.ledger() as ledger:
+    ledger_session = LedgerSession(open_workspace(workspace.root))
+    with ledger_session.ledger() as ledger:
         again = Charge("k", charged.accounts, charged.amount, charged.query, charged.analyst)
         limits = {Account("small", account.block): Epsilon.of(1) for account in charged.accounts}
         ledger.charge([again], limits)
-    office.close()
+    ledger_session.close()
     pack = workspace.custody.pack()
     (row,) = pack.logs[0].releases
     assert row.incomplete == 1

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands import Run
 from tests.ledgers import InSqlite
 from tests.small_logs import claims, workspace_with
 from tests.unit.test_checkpoint import SOJOURN, catalogue
-from tests.unit.test_cli import Run, run
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 
 @pytest.fixture

@@ -18,11 +18,10 @@ from pappi.session import Workspace
 from pappi.session.workspace import log_name
 from pappi.store import import_events, open_readonly
 from pappi.values import Bounds, DefaultBounds, Kind, PrivacyUnit, Terms, Vocabulary
-from tests.unit.test_cli import Run, fingerprint, run
+from tests.commands import Run
+from tests.unit.test_cli import fingerprint
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 CSV = """case,activity,time,cost,who
 1,Register,2024-03-01 10:00,30,ann

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -36,7 +37,7 @@ from pappi.checkpoint.prices import quote_of
 from pappi.checkpoint.queries import at_accuracy, planned, releases_of
 from pappi.custody import NewLog
 from pappi.errors import DefinitionError, UsageError
-from pappi.planning import expected_cases
+from pappi.planning import Plan, expected_cases
 from pappi.planning.expected import ExpectedCases
 from pappi.planning.trials import _expected_half_widths
 from pappi.ppinot import (
@@ -280,19 +281,29 @@ def of_medians(period: str) -> list[float]:
 
     It has 64 bins at most: where in its bin it lies then makes a difference.
     """
-    asked = Question("median", period)
-    plan = planned(ppi("distribution: {data: amount}", f"scope: {period}, epsilon: 0.5"), None, LOG)
-    told = quote_of(plan, LOG, 0, 0).interval_half_width or 0.0
+    told = quote_of(of_a_median(period), LOG, 0, 0).interval_half_width or 0.0
+    return [told / half for half in half_widths_of_medians(period)]
+
+
+def of_a_median(period: str) -> Plan:
+    asked = ppi("distribution: {data: amount}", f"scope: {period}, epsilon: 0.5")
+    return planned(asked, None, LOG)
+
+
+@cache
+def half_widths_of_medians(period: str) -> tuple[float, ...]:
+    """As released, in the middle of many draws."""
+    plan, cases = of_a_median(period), _true_cases(Question("median", period))
     declaration = LogDeclaration(data="made", table="made", public=LOG)
-    dice, ratios = np.random.default_rng(5), []
+    dice, widths = np.random.default_rng(5), []
     for place in PLACES_IN_A_BIN:
         halves: list[float] = []
         for year in range(1800, 1810):  # of each, noise of its own
-            values = dice.choice(amounts_at(place, 100_000), _true_cases(asked))
+            values = dice.choice(amounts_at(place, 100_000), cases)
             when = Period(date(year, 1, 1), date(year + 1, 1, 1))
             halves += drawn_half_widths(plan, declaration, when, None, [values], 10)
-        ratios.append(told / middle(halves, half_bin(plan)))
-    return ratios
+        widths.append(middle(halves, half_bin(plan)))
+    return tuple(widths)
 
 
 def test_a_median_is_forecast_wherever_in_its_bin_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:

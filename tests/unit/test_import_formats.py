@@ -25,12 +25,11 @@ import pappi
 from pappi.errors import PappiError, UsageError
 from pappi.eventlog import ReadOptions, files, open_log, texts
 from pappi.values import Kind, Vocabulary
+from tests.commands import Run
 from tests.foreign_files import Cell, Objects, archive, workbook
-from tests.unit.test_cli import Run, fingerprint, run
+from tests.unit.test_cli import fingerprint
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 HEAD = "case,activity,time\n"
 ROWS = "1,A,2024-02-01 10:00\n1,B,2024-02-02 10:00\n"

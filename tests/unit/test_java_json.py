@@ -590,7 +590,7 @@ MONTHLY = {"kind": "SimpleTimeFilter", "period": "MONTHLY"}
 @pytest.mark.parametrize(
     ("measure", "fields", "message"),
     [
-        (aggregated(time(computeUnfinished=True)), {}, "when time stops that is still running"),
+        (aggregated(time(computeUnfinished=True)), {}, "time that is still running"),
         (aggregated(time(unitOfMeasure="workingdays")), {}, "working days have no fixed length"),
         (aggregated(time(unitOfMeasure="parsecs")), {}, "cannot measure time in 'parsecs'"),
         (aggregated(time(), includeUnfinished=True), {}, "unfinished cases belong to"),

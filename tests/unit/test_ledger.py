@@ -19,32 +19,20 @@ from pappi.errors import BudgetExceeded, LedgerBroken, NotAllowed, WorkspaceErro
 from pappi.ledger import Account, Balance, Charge, Entry, KeyState, Ledger
 from pappi.ledger.ledger import LedgerStep
 from pappi.values import ZERO, Epsilon
-from tests.ledgers import DATABASES, Database, Place, new_place
+from tests.ledgers import (
+    NOVEMBER,
+    OCTOBER,
+    Database,
+    Place,
+    charge,
+    new_place,
+)
 
 pytestmark = pytest.mark.outside
 
-OCTOBER = Account("hospital", "2014-10")
-NOVEMBER = Account("hospital", "2014-11")
 TOTAL = Account("hospital")
 ONE = Epsilon.of(1)
 LIMITS = {OCTOBER: ONE, NOVEMBER: ONE}
-
-
-def charge(key: str, amount: str = "0.1", *accounts: Account, analyst: str = "") -> Charge:
-    question = {"ppi": f"ppi of {key}"}
-    return Charge(key, accounts or (OCTOBER,), Epsilon.of(amount), question, analyst)
-
-
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest) -> Database:
-    found: Database = request.param
-    return found
-
-
-@pytest.fixture
-def place(database: Database, tmp_path: Path) -> Iterator[Place]:
-    with new_place(database, tmp_path) as place:
-        yield place
 
 
 @pytest.fixture

@@ -13,19 +13,19 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.ledger import Account, Charge, KeyState, Ledger, open_ledger, utc_now
+from pappi.ledger import KeyState, Ledger, open_ledger, utc_now
 from pappi.ledger.postgres import PostgresJournal
 from pappi.values import Epsilon
-from tests.ledgers import InPostgres, server
+from tests.ledgers import (
+    OCTOBER,
+    InPostgres,
+    charge,
+    server,
+)
 
 pytestmark = pytest.mark.outside
 
-OCTOBER = Account("hospital", "2014-10")
 LIMITS = {OCTOBER: Epsilon.of(1)}
-
-
-def charge(key: str, amount: str = "0.1") -> Charge:
-    return Charge(key, (OCTOBER,), Epsilon.of(amount), {"ppi": f"ppi of {key}"})
 
 
 @pytest.fixture

@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
-from pappi.ledger import Account, Charge, Ledger, create_ledger, open_ledger
+from pappi.ledger import Ledger, create_ledger, open_ledger
 from pappi.values import Epsilon
-from tests.ledgers import InSqlite
+from tests.ledgers import (
+    NOVEMBER,
+    OCTOBER,
+    InSqlite,
+    charge,
+)
+from tests.lengths import length
 
 pytestmark = pytest.mark.outside
 
-OCTOBER = Account("hospital", "2014-10")
-NOVEMBER = Account("hospital", "2014-11")
 LIMITS = dict.fromkeys((OCTOBER, NOVEMBER), Epsilon.of(1))
-
-
-def charge(key: str, amount: str = "0.1", *accounts: Account) -> Charge:
-    return Charge(key, accounts or (OCTOBER,), Epsilon.of(amount), {"ppi": f"ppi of {key}"})
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_a_flipped_byte_that_changes_a_stored_value_is_always_found(filled: Path
     content, stored = filled.read_bytes(), everything_in(filled)
     damaged = filled.with_name("damaged.sqlite")
     changed = 0
-    for position in range(0, len(content), 23):
+    for position in range(0, len(content), length(61, 23)):
         flipped = bytearray(content)
         flipped[position] ^= 1 << position % 8
         damaged.write_bytes(flipped)
@@ -183,7 +183,7 @@ def test_a_flipped_byte_that_changes_a_stored_value_is_always_found(filled: Path
         changed += 1
         with pytest.raises(LedgerBroken):
             open_ledger(damaged)
-    assert changed > 300
+    assert changed > length(100, 300)
 
 
 READ_EVERYTHING = (

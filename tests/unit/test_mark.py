@@ -173,22 +173,22 @@ def test_a_result_that_is_recorded_during_a_replay_is_marked_before_it_is_shown(
         if reached == LedgerStep.UNMARKED and recorded:
             raise Died
 
-    office, other = LedgerSession(files), LedgerSession(files, die)
+    ledger_session, other = LedgerSession(files), LedgerSession(files, die)
     register = LedgerSession.registry
 
     def and_meanwhile(self: LedgerSession, ledger: Ledger) -> Registry:
         found = register(self, ledger)
-        if self is office and not recorded:
+        if self is ledger_session and not recorded:
             with pytest.raises(Died):
                 LocalSession(other, Caller("bob")).release(asked)
         return found
 
     monkeypatch.setattr(LedgerSession, "registry", and_meanwhile)
-    (seen,) = LocalSession(office, Caller("ann")).replay(asked)
+    (seen,) = LocalSession(ledger_session, Caller("ann")).replay(asked)
     assert seen.answers
     with files.open_ledger() as ledger:
         assert files.mark.read() == ledger.head()
-    office.close()
+    ledger_session.close()
     other.close()
 
 

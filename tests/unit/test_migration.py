@@ -24,9 +24,11 @@ from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.store import LAYOUT, create_workspace, migrate, open_readonly
 from pappi.store.workspace import read_marker, write_marker
 from pappi.values import Epsilon
+from tests.commands import answers_in
 from tests.golden import make
 from tests.golden.make import NEW, PENDING, RELEASED
 from tests.ledgers import InPostgres, new_place
+from tests.lengths import length
 
 pytestmark = pytest.mark.outside
 
@@ -63,13 +65,20 @@ def catalogue(folder: Path, text: str) -> Path:
     return written
 
 
-def values(answers: dict[str, Any], layout: int) -> list[tuple[object, ...]]:
+def values(answers: list[dict[str, Any]], layout: int) -> list[tuple[object, ...]]:
     """What was answered; of layout 1, means are now estimated better from the same numbers."""
     return [
         (a["ppi"], a["period"]["start"], a["cases"])
         + (() if layout == 1 and a["cases"] is not None else (a["value"],))
-        for a in answers["answers"]
+        for a in answers
     ]
+
+
+def answered(root: Path) -> list[dict[str, Any]]:
+    """What the version that wrote a golden workspace printed."""
+    printed = (root / "answers.json").read_text(encoding="utf-8")
+    earlier: list[dict[str, Any]] | None = json.loads(printed).get("answers")
+    return answers_in(printed) if earlier is None else earlier
 
 
 def spent(root: Path) -> dict[str, Epsilon]:
@@ -80,11 +89,10 @@ def spent(root: Path) -> dict[str, Epsilon]:
         workspace.close()
 
 
-def released(root: Path, text: str) -> dict[str, Any]:
+def released(root: Path, text: str) -> list[dict[str, Any]]:
     asked = ["release", str(catalogue(root, text)), "--epsilon", "0.1", "--json", "-w", str(root)]
     done = CliRunner().invoke(command, asked, catch_exceptions=False)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return answers_in(done.stdout)
 
 
 def test_a_workspace_of_an_earlier_layout_is_refused_and_nothing_of_it_changes(
@@ -101,7 +109,7 @@ def test_a_workspace_of_an_earlier_layout_is_refused_and_nothing_of_it_changes(
 
 def test_a_migrated_workspace_replays_completes_and_answers(earlier: Path) -> None:
     layout = EARLIER[earlier.name]
-    first = json.loads((earlier / "answers.json").read_text(encoding="utf-8"))
+    first = answered(earlier)
     done = migrate(earlier)
     assert (done.before, done.after) == (layout, LAYOUT)
     charged = spent(earlier)
@@ -109,13 +117,13 @@ def test_a_migrated_workspace_replays_completes_and_answers(earlier: Path) -> No
 
     again = released(earlier, RELEASED)
     assert values(again, layout) == values(first, layout)
-    assert all(answer["replayed"] for answer in again["answers"])
+    assert all(answer["replayed"] for answer in again)
     completed = released(earlier, PENDING)
-    assert all(answer["charged"] == 0 for answer in completed["answers"])
+    assert all(answer["charged"] == "0" for answer in completed)
     assert spent(earlier) == charged
 
     new = released(earlier, NEW)
-    assert {answer["charged"] for answer in new["answers"]} == {0.1}
+    assert {answer["charged"] for answer in new} == {"0.1"}
     workspace = pappi.open(earlier)
     assert workspace.verify().ok
     exact = workspace.exact(catalogue(earlier, NEW))
@@ -166,7 +174,8 @@ def cut_at(number: int) -> Callable[[str], None]:
 
 
 def test_a_migration_that_is_cut_off_is_finished_by_the_next(tmp_path: Path) -> None:
-    for name in ("layout-1", "layout-3-without-first-pos", "layout-4"):
+    every = ("layout-1", "layout-4", "layout-3-without-first-pos")
+    for name in every[: length(2, 3)]:
         for number in range(1, 20):
             root = unpacked(name, tmp_path)
             try:
@@ -177,7 +186,7 @@ def test_a_migration_that_is_cut_off_is_finished_by_the_next(tmp_path: Path) -> 
                         pappi.open(root).verify()
                 migrate(root)
                 assert pappi.open(root).verify().ok
-                first = json.loads((root / "answers.json").read_text(encoding="utf-8"))
+                first = answered(root)
                 again, layout = released(root, RELEASED), EARLIER[name]
                 assert values(again, layout) == values(first, layout)
                 changed = EARLIER[name] < 4
@@ -407,10 +416,10 @@ def test_a_changed_shape_is_noticed(tmp_path: Path) -> None:
 
 def test_the_golden_workspace_of_today_opens_and_replays(tmp_path: Path) -> None:
     root = unpacked(f"layout-{LAYOUT}", tmp_path)
-    first = json.loads((root / "answers.json").read_text(encoding="utf-8"))
+    first = answered(root)
     again = released(root, RELEASED)
     assert values(again, LAYOUT) == values(first, LAYOUT)
-    assert all(answer["replayed"] for answer in again["answers"])
+    assert all(answer["replayed"] for answer in again)
 
 
 def test_a_ledger_in_postgres_is_changed_where_it_is(

@@ -16,12 +16,10 @@ from pappi.eventlog import ReadOptions, files, open_log
 from pappi.eventlog.inference import FORMATS, Unreadable
 from pappi.session import Workspace
 from pappi.store import open_workspace
+from tests.commands import Run
 from tests.imported_log import Imported, imported
-from tests.unit.test_cli import Run, run
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 BERLIN = ReadOptions(timezone="Europe/Berlin")
 

@@ -172,14 +172,14 @@ def test_a_word_that_no_reading_accounts_for_is_told() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("time to approve", "no aggregation is named: the average is taken"),
+        ("time to approve", "no aggregation is named: the average is assumed"),
         ("time to approve", "from the start of the case, as no other start is named"),
-        ("time to approve", "no period is named: every month is taken"),
-        ("claims approved", "nothing is named to be measured: the number of cases is taken"),
-        ("share of claims settled", "“claims settled” is taken as activity Pay claim"),
+        ("time to approve", "no period is named: every month is assumed"),
+        ("claims approved", "no measure is named: cases are counted"),
+        ("share of claims settled", "“claims settled” is read as activity Pay claim"),
         ("share of claims in status frozen", "the log lists no values of status: “frozen”"),
         ("number of claims per status", "the log lists no values of status: write the groups"),
-        ("widgets that are approved", "“widgets” is taken for the cases"),
+        ("widgets that are approved", "“widgets” is read as the cases"),
         ("share of claims paid within 2 months", "a month is counted as 30 days"),
         ("mean damage", "bounds are missing"),
     ],
@@ -229,7 +229,7 @@ def test_declared_groups_and_targets_stand_in_the_yaml() -> None:
 def test_a_name_in_quotes_is_taken_as_it_is() -> None:
     reading = best('average time from "Receive claim" to "Pay claim"')
     assert reading.score > 0.95
-    assert not [told for told in reading.assumed if "is taken as" in told]
+    assert not [told for told in reading.assumed if "is read as" in told]
 
 
 WORDS = """average median time number share of claims paid approved not never within 3 days per

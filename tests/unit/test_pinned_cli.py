@@ -34,21 +34,22 @@ def test_nothing_else_is_pinned() -> None:
 
 
 def rename_a_member(outputs: Outputs) -> None:
-    for answer in outputs["release"]["answers"]:
+    for answer in outputs["release"]["series"][0]["answers"]:
         answer["guarantee"]["privacy_unit"] = answer["guarantee"].pop("unit")
 
 
 def rename_a_member_of_one_answer(outputs: Outputs) -> None:
-    outputs["release"]["answers"][1]["result"] = outputs["release"]["answers"][1].pop("value")
+    answer = outputs["release"]["series"][0]["answers"][1]
+    answer["result"] = answer.pop("value")
 
 
-def write_an_epsilon_as_text(outputs: Outputs) -> None:
-    outputs["preview"]["quotes"][0]["epsilon"] = "0.1"
+def write_an_epsilon_as_a_number(outputs: Outputs) -> None:
+    outputs["preview"]["quotes"][0]["epsilon"] = 0.1
 
 
 def rename_what_is_left(outputs: Outputs) -> None:
-    for account in outputs["budget"]["accounts"]:
-        account["remaining"] = account.pop("left")
+    for block in outputs["budget"]["budgets"][0]["blocks"]:
+        block["remaining"] = block.pop("left")
 
 
 @pytest.mark.parametrize(
@@ -56,8 +57,8 @@ def rename_what_is_left(outputs: Outputs) -> None:
     [
         (rename_a_member, "guarantee / privacy_unit"),
         (rename_a_member_of_one_answer, "result"),
-        (write_an_epsilon_as_text, 'epsilon: "number", now "number or text"'),
-        (rename_what_is_left, "gone: budget / accounts / 0 / left"),
+        (write_an_epsilon_as_a_number, 'epsilon: "text", now "number or text"'),
+        (rename_what_is_left, "gone: budget / budgets / 0 / blocks / 0 / left"),
     ],
 )
 def test_a_planted_change_is_told(

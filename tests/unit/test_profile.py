@@ -17,13 +17,12 @@ from pappi.eventlog import Profile, looks_personal
 from pappi.report import profile_record, profile_text
 from pappi.session import Session, Workspace
 from pappi.values import Calendar, CaseBorder, Grid, Terms
+from tests.commands import Run
 from tests.shared_data import shared_data
 from tests.small_logs import claims, event_table, workspace_with
-from tests.unit.test_cli import Run, fingerprint, run
+from tests.unit.test_cli import fingerprint
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 START = datetime(2022, 1, 5, tzinfo=UTC)
 

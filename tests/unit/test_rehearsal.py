@@ -6,14 +6,13 @@ import gc
 import json
 import re
 import shutil
-import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -30,7 +29,6 @@ from pappi.checkpoint.synthetic_log import (
     digest_of,
     make_synthetic_log,
 )
-from pappi.cli import main
 from pappi.custody import NewLog
 from pappi.errors import Stopped, UnknownLog, WorkspaceError
 from pappi.examples import EXAMPLES, write_csv, write_xes
@@ -59,6 +57,7 @@ from pappi.values import (
     midnight_us,
 )
 from pappi.values.answers import REHEARSAL
+from tests.commands import Run
 from tests.leak.asked import FORMULAS, MEASURES, SCOPES, definitions
 from tests.leak.test_unit_leak import of_customers
 from tests.small_logs import claims, workspace_with
@@ -282,22 +281,10 @@ def test_page_notebook_chart_and_table_say_so_before_any_figure(found: Released)
 
 # --- the command ------------------------------------------------------------------------
 
-Run = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], workspace: Workspace
-) -> Run:
-    def run_command(*arguments: str | Path) -> tuple[int, str, str]:
-        called = ["pappi", "-w", str(workspace.root), "rehearse", *map(str, arguments)]
-        monkeypatch.setattr(sys, "argv", called)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out, captured.err
-
-    return run_command
+def rehearse(run: Run, workspace: Workspace) -> Run:
+    return partial(run, "-w", workspace.root, "rehearse")
 
 
 @pytest.fixture
@@ -308,25 +295,25 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_command_says_in_every_form_that_nothing_is_real(
-    run: Run, file: Path, tmp_path: Path
+    rehearse: Run, file: Path, tmp_path: Path
 ) -> None:
-    code, shown, _ = run(file)
+    code, shown, _ = rehearse(file)
     assert code == 0
     assert REHEARSAL in shown
     assert "nothing was charged" in shown
-    printed = json.loads(run(file, "--json")[1])
+    printed = json.loads(rehearse(file, "--json")[1])
     assert printed["rehearsal"] is True
-    assert all(answer["rehearsal"] is True for answer in printed["answers"])
-    head, *rows = run(file, "--csv", "--smooth")[1].splitlines()
+    assert all(series["rehearsal"] is True for series in printed["series"])
+    head, *rows = rehearse(file, "--csv", "--smooth")[1].splitlines()
     assert head.endswith(",rehearsal")
     assert all(row.endswith(",True") for row in rows)
-    assert run(file, "--svg", tmp_path / "charts", "--html", tmp_path / "pages/p.html")[0] == 0
+    assert rehearse(file, "--svg", tmp_path / "charts", "--html", tmp_path / "pages/p.html")[0] == 0
     assert REHEARSAL in (tmp_path / "charts" / "p.svg").read_text(encoding="utf-8")
     assert REHEARSAL in (tmp_path / "pages" / "p.html").read_text(encoding="utf-8")
 
 
-def test_a_folder_that_cannot_be_made_is_one_clear_message(run: Run, file: Path) -> None:
-    code, _, errors = run(file, "--svg", file / "below")
+def test_a_folder_that_cannot_be_made_is_one_clear_message(rehearse: Run, file: Path) -> None:
+    code, _, errors = rehearse(file, "--svg", file / "below")
     assert code != 0
     assert "cannot be written to" in errors
 

@@ -12,8 +12,8 @@ import pytest
 from pappi.custody import NewLog
 from pappi.errors import DefinitionError, NotReleasable
 from pappi.ppinot import Catalogue, NoiseOn, Ppi, ReleaseChoice, Wanted, parse_catalogue
-from pappi.report import answer_record, ppi_text
-from pappi.session import Workspace
+from pappi.report import ppi_text
+from pappi.session import Workspace, to_wire
 from pappi.values import ZERO, Adjacency, Answer, Epsilon, Series, Terms
 from tests.small_logs import claims, workspace_with
 
@@ -125,7 +125,7 @@ def records(series: tuple[Series, ...]) -> list[str]:
 
 
 def _record(answer: Answer) -> str:
-    record = answer_record(answer)
+    record = to_wire(answer)
     del record["charged"], record["replayed"]
     return json.dumps(record)
 

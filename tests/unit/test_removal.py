@@ -15,16 +15,14 @@ from pappi.checkpoint.access import Rules
 from pappi.custody import NewLog, Selection, accept_rollback, custody, event_of
 from pappi.errors import BudgetExceeded, Conflict, Refused, UnknownLog, UsageError
 from pappi.ledger import EntryKind
-from pappi.report import answer_record, dpo_html
-from pappi.session import Workspace
+from pappi.report import dpo_html
+from pappi.session import Workspace, to_wire
 from pappi.store import open_workspace, stored_logs
 from pappi.values import Epsilon, Kind, Terms, Vocabulary
+from tests.commands import Run
 from tests.small_logs import claims, event_table, workspace_with
-from tests.unit.test_cli import Run, run
 
 pytestmark = pytest.mark.outside
-
-__all__ = ["run"]
 
 ASKED = """log: small
 ppis:
@@ -42,7 +40,7 @@ def imported(tmp_path: Path) -> Workspace:
 
 def released(workspace: Workspace, epsilon: str = "0.5") -> list[dict[str, object]]:
     answers = workspace.checkpoint("ann").release(ASKED, epsilon)
-    records = [answer_record(answer) for series in answers for answer in series.answers]
+    records = [to_wire(answer) for series in answers for answer in series.answers]
     return [record | {"charged": 0, "replayed": True} for record in records]
 
 
@@ -156,7 +154,7 @@ def test_what_was_released_is_replayed_to_the_last_digit(imported: Workspace) ->
     assert released(imported) == before
     with_epsilon = ASKED.replace("scope:", "epsilon: 0.5\n    scope:")
     anew = pappi.open(imported.root).checkpoint("ann").replay(with_epsilon)
-    records = [answer_record(answer) for series in anew for answer in series.answers]
+    records = [to_wire(answer) for series in anew for answer in series.answers]
     assert [record | {"charged": 0, "replayed": True} for record in records] == before
     assert imported.verify().ok
 

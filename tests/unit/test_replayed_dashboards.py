@@ -42,7 +42,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def asking(workspace: Workspace) -> pappi.Analyst:
+def asking(workspace: Workspace) -> pappi.LocalSession:
     return workspace.granted_checkpoint(ANALYST, lambda _registry: None)
 
 

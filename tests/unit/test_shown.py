@@ -34,7 +34,6 @@ from pappi.ppinot.views import (
     compared_with,
 )
 from pappi.report import (
-    answer_record,
     answers_table,
     comparison_lines,
     csv_text,
@@ -136,7 +135,7 @@ def test_a_view_of_what_is_on_record_is_free_and_reads_no_case(
             assert len(shown) == number
             assert all(one.charged == ZERO and one.replayed for one in shown)
             again = answers(session, question)
-            assert list(map(answer_record, again)) == list(map(answer_record, shown))
+            assert list(map(to_wire, again)) == list(map(to_wire, shown))
     finally:
         hidden.rename(events)
     assert session.budget("small") == before
@@ -350,7 +349,7 @@ def test_what_is_not_there_cannot_be_compared(session: LocalSession) -> None:
         session.compare(by, periods=("2024-01", "2023-12"))
     with pytest.raises(UsageError, match="group 'fax'"):
         session.compare(by, groups=("web", "fax"))
-    with pytest.raises(UsageError, match="no way to compare"):
+    with pytest.raises(UsageError, match="cannot be compared by"):
         session.compare(by, groups=("web", "phone"), by="guess")
 
 
@@ -370,10 +369,10 @@ def test_tables_records_and_charts_tell_what_is_shown(session: LocalSession) -> 
     assert "change from the previous period" in text
     assert "Verdict" not in text
     assert "rolling 2 months" in table_text(answers_table(rolled))
-    record = answer_record(change.answers[0])
+    record = to_wire(change.answers[0])
     assert record["comparison"]["by"] == "difference"
     assert record["comparison"]["second"]["period"] == {"start": "2024-01-01", "end": "2024-02-01"}
-    assert answer_record(rolled.answers[0])["over"] == {"start": "2024-01-01", "end": "2024-03-01"}
+    assert to_wire(rolled.answers[0])["over"] == {"start": "2024-01-01", "end": "2024-03-01"}
     rows = list(csv.DictReader(io.StringIO(csv_text(flat_records(change.answers)))))
     assert rows[0]["compared_by"] == "difference"
     assert rows[0]["against_period_start"] == "2024-01-01"

@@ -8,10 +8,9 @@ import json
 import math
 import random
 import shutil
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Literal
@@ -24,13 +23,12 @@ from hypothesis import strategies as st
 from benchmarks.smoothing import SHAPES, Setting, of_sums, outcome, outcomes
 from pappi.checkpoint import released_in_levels
 from pappi.checkpoint.levels import two_levels
-from pappi.cli import main
 from pappi.custody import NewLog
 from pappi.errors import UsageError
 from pappi.mechanisms import IntervalExtreme
 from pappi.mechanisms.pivot import share_interval
 from pappi.ppinot import AggregatedMeasure, Bounding, Catalogue, parse_catalogue
-from pappi.report import flat_records, smoothed_record
+from pappi.report import flat_records
 from pappi.series import smoothed, smoothed_all, smoothed_values, whole_id
 from pappi.series.likelihood import (
     certain_of_rank,
@@ -40,7 +38,7 @@ from pappi.series.likelihood import (
     usual_size,
 )
 from pappi.series.posterior import posterior_of
-from pappi.session import Workspace
+from pappi.session import Workspace, to_wire
 from pappi.store import open_workspace
 from pappi.values import (
     Adjacency,
@@ -57,7 +55,8 @@ from pappi.values import (
     TwoBinLikelihood,
     Verdict,
 )
-from tests.lengths import thinned
+from tests.commands import Run, answers_in
+from tests.lengths import length, thinned
 from tests.small_logs import claims, workspace_with
 from tests.unit.report_samples import BANDED, BELOW_24, a_series, monthly
 
@@ -256,7 +255,9 @@ SMALL = [
 
 def test_where_little_is_known_intervals_hold_neither_too_rarely_nor_too_often() -> None:
     """Of 600 series, at 95 %. Sums below 0 that nobody believes made it more than 98 %."""
-    held = [o.held for seed, one in enumerate(SMALL) for o in one.outcomes(150, 11 + seed, outcome)]
+    series = length(75, 150)
+    outcomes = (one.outcomes(series, 11 + seed, outcome) for seed, one in enumerate(SMALL))
+    held = [each.held for own in outcomes for each in own]
     assert 0.94 <= np.mean(held) <= 0.975
 
 
@@ -387,7 +388,7 @@ def test_smoothing_needs_neither_events_nor_ledger(workspace: Workspace) -> None
 
 def record(series: tuple[Series, ...]) -> str:
     """Byte for byte, but for what was charged when."""
-    answers = [smoothed_record(answer) for one in series for answer in one.answers]
+    answers = [to_wire(answer) for one in series for answer in one.answers]
     for answer in answers:
         del answer["charged"], answer["replayed"]
     return json.dumps(answers)
@@ -605,42 +606,25 @@ def without(series: Series) -> Series:
 
 
 @pytest.fixture
-def run(
-    workspace: Workspace,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> Callable[..., tuple[int, str]]:
+def release(workspace: Workspace, tmp_path: Path, run: Run) -> Run:
     file = tmp_path / "asked.yaml"
     file.write_text(CATALOGUE, encoding="utf-8")
-
-    def run_release(*options: str) -> tuple[int, str]:
-        command = ["pappi", "-w", str(workspace.root), "release", str(file), "--anyway", *options]
-        monkeypatch.setattr(sys, "argv", command)
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return int(ended.value.code or 0), captured.out + captured.err
-
-    return run_release
+    return partial(run, "-w", workspace.root, "release", file, "--anyway")
 
 
-def test_smoothing_after_a_release_is_free_and_leaves_its_record_alone(
-    run: Callable[..., tuple[int, str]],
-) -> None:
-    raw = json.loads(run("--json")[1])["answers"]
-    found = json.loads(run("--json", "--smooth")[1])["answers"]
+def test_smoothing_after_a_release_is_free_and_leaves_its_record_alone(release: Run) -> None:
+    raw = answers_in(release("--json")[1])
+    assert not any(answer.pop("smoothed") for answer in raw)
+    found = answers_in(release("--json", "--smooth")[1])
     assert [answer.pop("smoothed") for answer in found].count(None) == 3  # the median
-    assert not any(answer["charged"] for answer in found)
+    assert {answer["charged"] for answer in found} == {"0"}
     for answer in (*raw, *found):
         del answer["charged"], answer["replayed"]
     assert found == raw
 
 
-def test_the_command_splits_epsilon_between_two_levels(
-    run: Callable[..., tuple[int, str]],
-) -> None:
-    code, text = run("--csv", "--smooth", "--whole", "0.4", "--ppi", "rejected")
+def test_the_command_splits_epsilon_between_two_levels(release: Run) -> None:
+    code, text, _ = release("--csv", "--smooth", "--whole", "0.4", "--ppi", "rejected")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert code == 0
     assert {row["ppi"]: row["guarantee_epsilon"] for row in rows} == {
@@ -652,7 +636,7 @@ def test_the_command_splits_epsilon_between_two_levels(
 
 @pytest.mark.parametrize("options", [("--whole", "0.5"), ("--smooth", "--whole", "1.5")])
 def test_a_share_without_meaning_is_refused_before_anything_is_charged(
-    run: Callable[..., tuple[int, str]], workspace: Workspace, options: tuple[str, ...]
+    release: Run, workspace: Workspace, options: tuple[str, ...]
 ) -> None:
-    assert run(*options)[0] == 2
+    assert release(*options)[0] == 2
     assert {line.spent for line in workspace.checkpoint().budget("small")} == {Epsilon.of(0)}

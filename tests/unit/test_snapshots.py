@@ -23,7 +23,6 @@ from pappi.errors import LedgerBroken, LedgerUnavailable
 from pappi.ledger import (
     Account,
     Balance,
-    Charge,
     Entry,
     Journal,
     KeyState,
@@ -39,35 +38,25 @@ from pappi.session import Workspace, create, open_at
 from pappi.store import LedgerSession, Registry, WorkspaceFiles, create_workspace, open_workspace
 from pappi.store.registry import Frost
 from pappi.values import JSON, Epsilon, Role, Terms, Vocabulary
-from tests.ledgers import DATABASES, Database, InSqlite, Place, new_place, server
+from tests.ledgers import (
+    NOVEMBER,
+    OCTOBER,
+    Database,
+    InSqlite,
+    Place,
+    charge,
+    new_place,
+    server,
+)
 from tests.unit.test_ledger_sqlite import everything_in
-from tests.unit.test_standing import asked
+from tests.unit.test_subscriptions import asked
 
 pytestmark = pytest.mark.outside
 
 KEY = b"k" * 32
-OCTOBER = Account("hospital", "2014-10")
-NOVEMBER = Account("hospital", "2014-11")
 LIMITS = dict.fromkeys((OCTOBER, NOVEMBER), Epsilon.of(1_000))
 STOOD: tuple[str, dict[str, JSON]] = ("stand", {})
 ENDED: tuple[str, dict[str, JSON]] = ("end", {})
-
-
-def charge(key: str, amount: str = "0.1", *accounts: Account, analyst: str = "") -> Charge:
-    question: Mapping[str, JSON] = {"ppi": f"ppi of {key}"}
-    return Charge(key, accounts or (OCTOBER,), Epsilon.of(amount), question, analyst)
-
-
-@pytest.fixture(params=DATABASES)
-def database(request: pytest.FixtureRequest) -> Database:
-    found: Database = request.param
-    return found
-
-
-@pytest.fixture
-def place(database: Database, tmp_path: Path) -> Iterator[Place]:
-    with new_place(database, tmp_path) as place:
-        yield place
 
 
 def fill(ledger: Ledger, first: int, count: int) -> None:
@@ -133,8 +122,8 @@ def test_opening_reads_what_came_since_the_snapshot_and_not_all_again(
     news = 40
 
     def look() -> None:
-        with closing(LedgerSession(files)) as office, office.ledger() as ledger:
-            office.registry(ledger)
+        with closing(LedgerSession(files)) as ledger_session, ledger_session.ledger() as ledger:
+            ledger_session.registry(ledger)
 
     assert hashed.during(look) > 5_000  # there is no snapshot yet
     assert hashed.during(look) < 20
@@ -151,16 +140,16 @@ def test_a_ledger_that_was_let_go_is_opened_again_without_reading_it_all(
 ) -> None:
     files = create_workspace(tmp_path / "w")
     with_acts(files, 3_000)
-    with closing(LedgerSession(files)) as office:
-        with office.ledger() as ledger:
-            office.registry(ledger)
+    with closing(LedgerSession(files)) as ledger_session:
+        with ledger_session.ledger() as ledger:
+            ledger_session.registry(ledger)
         hashed = Hashed(monkeypatch)
 
         def fail_and_go_on() -> None:
-            with pytest.raises(LedgerUnavailable), office.ledger():
+            with pytest.raises(LedgerUnavailable), ledger_session.ledger():
                 raise LedgerUnavailable("the disk failed to read or write")
-            with office.ledger() as ledger:
-                office.registry(ledger)
+            with ledger_session.ledger() as ledger:
+                ledger_session.registry(ledger)
 
         assert hashed.during(fail_and_go_on) < 20
 
@@ -507,9 +496,9 @@ def test_an_office_that_starts_from_a_snapshot_knows_what_one_knows_that_read_ev
         workspace.custody.grant_analyst("shop", f"analyst{number}", Epsilon.of("0.2"))
     workspace.close()
     files = open_workspace(tmp_path / "w")
-    with closing(LedgerSession(files)) as office, office.ledger() as ledger:
+    with closing(LedgerSession(files)) as ledger_session, ledger_session.ledger() as ledger:
         assert ledger.brought_forward is not None
-        found = office.registry(ledger)
+        found = ledger_session.registry(ledger)
     with closing(unverified_ledger(files.ledger)) as ledger:
         assert found == Registry().advanced(ledger.news(None))
 
@@ -533,11 +522,11 @@ def test_a_snapshot_of_an_older_version_is_read_anew(
         workspace.custody.erase("shop", cases=["nobody"])
         workspace.close()
     files = open_workspace(tmp_path / "w")
-    with closing(LedgerSession(files)) as office, office.ledger() as ledger:
+    with closing(LedgerSession(files)) as ledger_session, ledger_session.ledger() as ledger:
         assert ledger.brought_forward is not None
         assert not Registry.is_kept_in(ledger.brought_forward[1])
-        assert office.registry(ledger).erased.keys() == {"shop"}
-    with closing(LedgerSession(files)) as office, office.ledger() as ledger:
+        assert ledger_session.registry(ledger).erased.keys() == {"shop"}
+    with closing(LedgerSession(files)) as ledger_session, ledger_session.ledger() as ledger:
         assert ledger.brought_forward is not None
         assert Registry.is_kept_in(ledger.brought_forward[1])
 
@@ -601,7 +590,7 @@ def test_a_ledger_found_broken_in_full_decides_nothing_until_it_is_sound_again(
     assert workspace.custody.stopped() == "a pause"
 
 
-def test_two_offices_of_one_ledger_agree_after_a_snapshot_of_either(
+def test_two_sessions_of_one_ledger_agree_after_a_snapshot_of_either(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Ledger, "snapshot_every", 3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.cli import main
 from pappi.report import csv_text
+from tests.commands import Run
 from tests.small_logs import claims, workspace_with
 
 pytestmark = pytest.mark.outside
@@ -58,21 +57,13 @@ def test_no_cell_begins_like_a_formula_and_none_loses_a_letter(texts: list[str])
 
 
 @pytest.mark.parametrize("command", ["release", "rehearse"])
-def test_the_commands_write_no_formula(
-    command: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_commands_write_no_formula(command: str, tmp_path: Path, run: Run) -> None:
     workspace = workspace_with(tmp_path / "w", claims(6))
     file = tmp_path / "c.yaml"
     file.write_text(GROUPED, encoding="utf-8")
-    called = ["pappi", "-w", str(workspace.root), command, str(file), "--csv"]
-    monkeypatch.setattr(sys, "argv", called)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert not ended.value.code
-    groups = set(_column(capsys.readouterr().out, "group"))
+    code, out, _ = run("-w", workspace.root, command, file, "--csv")
+    assert code == 0
+    groups = set(_column(out, "group"))
     assert groups == {"'=1+1", "web"}
 
 

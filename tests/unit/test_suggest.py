@@ -25,12 +25,10 @@ from pappi.values import (
     Terms,
     Vocabulary,
 )
+from tests.commands import Run
 from tests.lengths import thinned
 from tests.shared_data import shared_data
 from tests.small_logs import claims, workspace_with
-from tests.unit.test_cli import Run, run
-
-__all__ = ["run"]
 
 LOGS = (
     ("xes", "02_teleclaims.xes.gz"),

@@ -22,10 +22,8 @@ from pappi.ppinot import (
 )
 from pappi.ppinot.notations import FORMATS, Format, whole_catalogue
 from pappi.values import Vocabulary
-from tests.unit.test_convert import Run, run
+from tests.commands import Run
 from tests.unit.toy_notation import read_toy, write_toy
-
-__all__ = ["run"]  # a fixture
 
 TEXT = "about claims\npaid: Pay claim\nrejected: Reject claim\n"
 

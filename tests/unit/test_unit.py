@@ -15,7 +15,6 @@ import pytest
 import pappi
 from pappi.audit import Column, Data, JointRelease, handmade, neighbours
 from pappi.audit.neighbours import corner_rows
-from pappi.cli import main
 from pappi.custody import NewLog
 from pappi.errors import UsageError, WorkspaceError
 from pappi.mechanisms import Loss, mechanism_for
@@ -26,6 +25,7 @@ from pappi.store import create_workspace, find_workspace, open_workspace
 from pappi.store.workspace import KEY_BYTES
 from pappi.values import CASE, UNIT_INTERVAL, Adjacency, Epsilon, Guarantee, Per, PrivacyUnit, Terms
 from pappi.values.privacy import MOST_CASES
+from tests.commands import Run
 from tests.small_logs import Row, event_table, workspace_with
 from tests.unit.report_samples import a_series, an_answer
 
@@ -190,12 +190,10 @@ def test_a_workspace_of_the_layout_before_is_not_opened(tmp_path: Path) -> None:
 
 # --- on the command line ---------------------------------------------------------------------
 
-Run = Callable[..., tuple[object, str, str]]
-
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """`pappi log import` of three cases, in a new workspace."""
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> Run:
+    """`pappi log …` beside a log of three cases, in a new workspace."""
     (tmp_path / "log.csv").write_text(
         "case,activity,time,patient_id\n1,A,2024-01-01,p1\n2,A,2024-01-02,p1\n3,A,2024-01-03,\n",
         encoding="utf-8",
@@ -203,36 +201,33 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     pappi.create(tmp_path / "w")
     monkeypatch.chdir(tmp_path / "w")
 
-    def run_command(*arguments: str) -> tuple[object, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pappi", "log", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = capsys.readouterr()
-        return ended.value.code, " ".join(captured.out.split()), captured.err
+    def of_log(*arguments: str) -> tuple[int, str, str]:
+        code, out, errors = run("log", *arguments)
+        return code, " ".join(out.split()), errors
 
-    return run_command
+    return of_log
 
 
-def test_a_person_is_declared_and_shown_on_the_command_line(run: Run) -> None:
+def test_a_person_is_declared_and_shown_on_the_command_line(log: Run) -> None:
     persons = ("--unit", "patient_id", "--max-cases", "3", "--per", "block")
-    code, out, errors = run("import", "../log.csv", *persons)
+    code, out, errors = log("import", "../log.csv", *persons)
     assert code == 0, errors
     shown = (
         "patient_id, at most 3 cases per block; further cases of the same patient_id, "
         "and cases without one or with several, are dropped"
     )
     assert shown in out.partition("public from now on")[2]
-    assert shown in run("describe", "log")[1]
-    described = json.loads(run("describe", "log", "--json")[1])
+    assert shown in log("describe", "log")[1]
+    described = json.loads(log("describe", "log", "--json")[1])
     assert described["unit"] == {"column": "patient_id", "max_cases": 3, "per": "block"}
 
 
 @pytest.mark.parametrize("given", [(), ("--unit", "case")])
-def test_without_a_person_the_unit_is_a_case(run: Run, given: tuple[str, ...]) -> None:
-    code, out, _ = run("import", "../log.csv", *given)
+def test_without_a_person_the_unit_is_a_case(log: Run, given: tuple[str, ...]) -> None:
+    code, out, _ = log("import", "../log.csv", *given)
     assert code == 0
     assert "privacy unit case neighbouring logs add-remove." in out
-    assert json.loads(run("describe", "log", "--json")[1])["unit"] == "case"
+    assert json.loads(log("describe", "log", "--json")[1])["unit"] == "case"
 
 
 @pytest.mark.parametrize(
@@ -247,8 +242,8 @@ def test_without_a_person_the_unit_is_a_case(run: Run, given: tuple[str, ...]) -
         (("--unit", "patientid", "--max-cases", "2"), "did you mean 'patient_id'?"),
     ],
 )
-def test_half_a_unit_is_a_usage_error(run: Run, given: tuple[str, ...], message: str) -> None:
-    code, out, errors = run("import", "../log.csv", *given)
+def test_half_a_unit_is_a_usage_error(log: Run, given: tuple[str, ...], message: str) -> None:
+    code, out, errors = log("import", "../log.csv", *given)
     assert code == 2
     assert message in " ".join(errors.split())
     assert not out

@@ -20,15 +20,13 @@ from pappi.ppinot import Catalogue, Target, parse_catalogue
 from pappi.ppinot.model import GroupTarget
 from pappi.report import (
     advice_lines,
-    answer_record,
     answers_table,
     flat_records,
     nothing_said,
-    quote_record,
     report_html,
 )
-from pappi.report.wording import VerdictMark, bands_text, judged_text, mark_of, target_text
-from pappi.session import Workspace
+from pappi.report.wording import VerdictMark, judged_text, mark_of, target_text
+from pappi.session import Workspace, to_wire
 from pappi.values import (
     ZERO,
     Answer,
@@ -39,6 +37,7 @@ from pappi.values import (
     Terms,
     Verdict,
     bands_between,
+    bands_text,
     judge,
 )
 from tests.small_logs import claims, workspace_with
@@ -192,7 +191,7 @@ def test_the_page_shows_them_too(alone: Series) -> None:
 
 def test_records_keep_them_apart_from_a_missing_value(alone: Series) -> None:
     answer, _ = one_with_chance(alone)
-    record = json.loads(json.dumps(answer_record(answer)))
+    record = json.loads(json.dumps(to_wire(answer)))
     assert record["value"] is None
     assert (record["verdict"], record["chance_met"]) == ("undecided", answer.probability_met)
     out = io.StringIO()
@@ -225,7 +224,7 @@ def test_a_maximum_at_a_small_epsilon_comes_with_advice(
     (quote,) = workspace.checkpoint().preview(catalogue(*LONGEST), epsilon)
     assert right in quote.advice
     assert "share of cases beyond the target" in quote.advice
-    assert quote_record(quote)["advice"] == quote.advice
+    assert to_wire(quote)["advice"] == quote.advice
     assert quote.tells_nothing is nothing  # far below its target, it is told at a large ε
     assert not nothing or quote.advice in nothing_said(quote).plain
     series = series_of(workspace, *LONGEST, epsilon=epsilon)
@@ -506,7 +505,7 @@ def test_no_bound_decides_a_band(
 def test_bands_stand_in_records_tables_and_pages(workspace: Workspace) -> None:
     asked = changed(catalogue(*ALL_CASES), target=below(2), tolerated=below(6))
     series = released(workspace, asked)
-    assert {answer_record(a)["band"] for a in series.answers} == {"amber"}
+    assert {to_wire(a)["band"] for a in series.answers} == {"amber"}
     assert {record["band"] for record in flat_records(series.answers)} == {"amber"}
     assert "◆ amber" in printed(series)
     assert "target below 2 days, tolerated below 6 days" in printed(series)

@@ -14,7 +14,7 @@ from pappi.checkpoint.views import Chart, Records
 from pappi.custody import Custody, NewLog
 from pappi.eventlog import ReadOptions
 from pappi.ppinot import CaseMeasure, Event, Indicator
-from pappi.session import Analyst, Workspace
+from pappi.session import LocalSession, Workspace
 from pappi.values import (
     Answer,
     Band,
@@ -40,7 +40,7 @@ is typed. Errors are those of `pappi.errors`, by [their codes](errors.md).
 LINE = 72
 
 CLASSES: tuple[type, ...] = (
-    *(Workspace, Analyst, Custody, NewLog, Terms, ReadOptions),
+    *(Workspace, LocalSession, Custody, NewLog, Terms, ReadOptions),
     *(Indicator, CaseMeasure, Event),
     *(
         Released,

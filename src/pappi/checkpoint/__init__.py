@@ -1,6 +1,7 @@
 """The analyst's side of a workspace: plan, price, preview, charge, release, replay.
 
-    session        every verb of an analyst, and the release protocol behind them
+    protocol       `Session`: what an analyst can do, on this machine or over HTTP
+    session        the session on this machine, and the release protocol behind it
     access         who asks, and what bounds a charge
     queries        definitions become plans, plans become releases; limits of one request
     derivation     what follows from the record, at no cost
@@ -17,8 +18,7 @@
     clipping       what bounds cut off: how many cases, which verdicts they could turn, in words
     subscriptions  reserved for future blocks, released as soon as each is sealed
     saved          an analyst's own list of queries
-    views          quotes, budgets and answers as a notebook shows them, and as frames
-    facts          what a session tells besides
+    views          what a session gives: quotes, budgets and answers in a notebook, and as frames
     pace           when a result goes on record
 
 Every refusal happens before the charge, and so before any event is read.
@@ -27,9 +27,9 @@ Every refusal happens before the charge, and so before any event is read.
 from typing import TYPE_CHECKING
 
 from pappi.checkpoint.access import Caller, Permit
-from pappi.checkpoint.facts import Checked, PastRelease, what_was_charged
 from pappi.checkpoint.pace import AT_ONCE, GRID_SECONDS, Clock, Pace, on_grid, time_to_wait
 from pappi.checkpoint.prices import Price
+from pappi.checkpoint.protocol import Session
 from pappi.checkpoint.queries import (
     MOST_AT_ACCURACY,
     Amount,
@@ -42,7 +42,13 @@ from pappi.checkpoint.queries import (
 )
 from pappi.checkpoint.session import LocalSession, Run, run_due, subjects_of
 from pappi.checkpoint.subscriptions import end_all
-from pappi.checkpoint.views import Budget, Quotes, Released
+from pappi.checkpoint.views import (
+    Budget,
+    Checked,
+    PastRelease,
+    Quotes,
+    Released,
+)
 from pappi.lazy import lazy_imports
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ to the last digit, whenever they are read again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -69,7 +69,7 @@ from pappi.values import (
 )
 
 _HALVINGS = 6
-_FEW_PARTS = 4
+FEW_PARTS = 4
 
 Noisy = tuple[int, ...]
 
@@ -329,7 +329,9 @@ def probability_met(plan: Plan, target: Target, released: Mapping[str, Noisy]) -
     """
     (part, *others) = plan.measurements
     if others or part.path != ROOT:
-        return _chance_by_intervals(plan, target, released)
+        if len(plan.measurements) > FEW_PARTS:
+            return None
+        return chance_by_intervals(target, lambda sure: interval_of(plan, released, sure))
     noisy, mechanism = released[part.path], part.mechanism
     high, low = _last_values(plan, target)
     most = 1.0 if high is None else mechanism.chance_at_most(noisy, high)
@@ -352,15 +354,13 @@ def _last_values(plan: Plan, target: Target) -> tuple[float | None, float | None
     return high, low
 
 
-def _chance_by_intervals(plan: Plan, target: Target, released: Mapping[str, Noisy]) -> float | None:
-    """Of a formula: by the widest interval that still gives a verdict."""
-    if len(plan.measurements) > _FEW_PARTS:
-        return None
+def chance_by_intervals(target: Target, interval: Callable[[float], tuple[float, float]]) -> float:
+    """By the widest interval that still gives a verdict, given the interval at a confidence."""
     decided, undecided = 0.0, 1.0
     met: Verdict | None = None
     for _ in range(_HALVINGS):
         confidence = (decided + undecided) / 2
-        found = judge(target, *interval_of(plan, released, confidence))
+        found = judge(target, *interval(confidence))
         if found is Verdict.UNDECIDED:
             undecided = confidence
         else:

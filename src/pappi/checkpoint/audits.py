@@ -37,7 +37,7 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
     mechanisms = tuple(part.mechanism for part in plan.measurements)
     every = tuple(column for part in plan.measurements for column in columns[part.path])
     released, chosen_by = _as_released(mechanisms, plan)
-    questions = (_question(part, adjacency) for part in plan.measurements)
+    queries = (_query(part, adjacency) for part in plan.measurements)
     return Subject(
         name=", ".join(plan.together) or plan.ppi.id,
         mechanism=plan.mechanism,
@@ -49,7 +49,7 @@ def subject_of(plan: Plan, adjacency: Adjacency, unit_cases: int = 1) -> Subject
         trials=tuple(
             ordinary_trial(part.mechanism, columns[part.path]) for part in plan.measurements
         ),
-        queries=tuple(dict.fromkeys(q for q in questions if q is not None)),
+        queries=tuple(dict.fromkeys(query for query in queries if query is not None)),
         ppi=plan.ppi.id,
         unit_cases=unit_cases,
     )
@@ -88,7 +88,7 @@ def _function(part: Measurement) -> str:
     return part.inputs[0].called if len(part.inputs) == 1 else "ratio"
 
 
-def _question(part: Measurement, adjacency: Adjacency) -> BlackBoxQuery | None:
+def _query(part: Measurement, adjacency: Adjacency) -> BlackBoxQuery | None:
     mechanism = part.mechanism
     return standard_query(mechanism.name, _function(part), adjacency, mechanism.epsilon)
 

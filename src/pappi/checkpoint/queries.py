@@ -58,7 +58,6 @@ from pappi.ppinot import (
     composition_tree,
     definitions_in,
     leaves,
-    quoted,
     reduced_form,
     require_sound,
     with_default_bounds,
@@ -73,6 +72,7 @@ from pappi.values import (
     Period,
     PublicLog,
     Source,
+    quoted,
 )
 
 Amount = Epsilon | str | float | Decimal
@@ -275,7 +275,7 @@ def _refuse_tiny(epsilon: Epsilon) -> None:
 # --- releases --------------------------------------------------------------------------------
 
 # Changes when a mechanism's law or the meaning of a measure does: older releases
-# then answer older questions only.
+# then answer older queries only.
 SEMANTICS = 3
 
 
@@ -370,7 +370,7 @@ class Asking:
 
 
 def _frontier(plan: Plan, cell: Cell, log: LogDeclaration) -> dict[str, JSON]:
-    """How far the log was sealed, if the answer to the same question will change with that."""
+    """How far the log was sealed, if the answer to the same query will change with that."""
     goes_on = any(block.end > log.public.until for block in cell.blocks)
     if plan.ppi.scope.anchor is None and not goes_on:
         return {}

@@ -47,11 +47,11 @@ def rehearsed(
     log = _as_if_sealed(log)
     plans = plans_of(catalogue, epsilon, log.public)
     refuse_too_many_answers(plans, log.horizon)
-    questions = [q for plan in plans for q in releases_of(plan, log, _NOBODY)]
-    refuse_too_much(questions)
+    releases = [release for plan in plans for release in releases_of(plan, log, _NOBODY)]
+    refuse_too_much(releases)
     try:
         synthetic = _CACHE.of(synthetic_log_facts(catalogue, log.public))
-        drawn = _drawn(synthetic, questions, log)
+        drawn = _drawn(synthetic, releases, log)
     except Exception as error:  # the disk for temporary files may be full, and so on
         raise WorkspaceError(
             "the rehearsal could not be completed",
@@ -60,7 +60,7 @@ def rehearsed(
         ) from error
     # Neither new nor on record: so no answer has a price, and none is a replay.
     states = dict.fromkeys(drawn, KeyState.PENDING)
-    found = series_of(questions, states, drawn, log)
+    found = series_of(releases, states, drawn, log)
     return tuple(_marked(series, _note(synthetic, log)) for series in found)
 
 
@@ -88,9 +88,9 @@ def _with_keys(vocabulary: Vocabulary, catalogue: Catalogue) -> Vocabulary:
 
 
 def _drawn(
-    synthetic: SyntheticEvents, questions: Sequence[Release], log: LogDeclaration
+    synthetic: SyntheticEvents, releases: Sequence[Release], log: LogDeclaration
 ) -> dict[str, CellResult]:
-    distinct = {question.key: question for question in questions}
+    distinct = {release.key: release for release in releases}
     return draw_cells(
         synthetic.events, list(distinct.values()), replace(log, table=TABLE), synthetic.key
     )

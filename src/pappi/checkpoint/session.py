@@ -1,4 +1,4 @@
-"""A session on this machine: every verb of an analyst, and the release protocol behind them.
+"""A session on this machine, and the release protocol behind it.
 
 1. Parse, check, plan, price: functions of the request, the declarations and the
    ledger. Every refusal happens here.
@@ -29,7 +29,6 @@ from pappi.checkpoint.counts import (
     with_counted_cases,
 )
 from pappi.checkpoint.derivation import Derivations
-from pappi.checkpoint.facts import Checked, PastRelease
 from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.prices import (
     UNPAID,
@@ -44,6 +43,7 @@ from pappi.checkpoint.prices import (
     remaining_budget,
     with_record_of,
 )
+from pappi.checkpoint.protocol import Session
 from pappi.checkpoint.queries import (
     MOST_AT_ACCURACY,
     Amount,
@@ -75,7 +75,7 @@ from pappi.checkpoint.subscriptions import (
     subscriber,
     subscriptions_of,
 )
-from pappi.checkpoint.views import Budget, Quotes, Released
+from pappi.checkpoint.views import Budget, Checked, PastRelease, Quotes, Released
 from pappi.errors import (
     Conflict,
     NotFound,
@@ -121,11 +121,11 @@ class _Overtaken(Exception):
     """While a catalogue was planned, somebody else was charged for a part of it."""
 
 
-class LocalSession:
-    """What an analyst can do: ask what it would cost, ask, and see the budget.
+class LocalSession(Session):
+    """A session with a workspace on this machine: the only way from an analyst to a log.
 
-    It is the only way from an analyst to a log. Definitions are the path of a file, the text
-    itself, a dict, a PPI built in Python, or a catalogue; `ppi` takes one of its PPIs, or some.
+    Definitions are the path of a file, the text itself, a dict, a PPI built in Python, or a
+    catalogue; `ppi` takes one of its PPIs, or some.
     """
 
     def __init__(
@@ -148,18 +148,15 @@ class LocalSession:
     # --- what is public, and what is left ---
 
     def logs(self) -> tuple[PublicLog, ...]:
-        """What is public about each log this analyst may ask about."""
         with self._permitted() as (_, registry):
             names = sorted(self._caller.logs(registry))
         return tuple(registry.logs[name].public for name in names)
 
     def log(self, name: str) -> PublicLog:
-        """What is public about a log."""
         with self._permitted() as (_, registry):
             return registry.log(name, self._caller.logs(registry)).public
 
     def budget(self, log: str) -> Budget:
-        """What each block of a log may spend, and has spent; a function of the ledger alone."""
         with self._permitted() as (ledger, registry):
             declared = registry.log(log, self._caller.logs(registry))
             balances = ledger.balances(log)
@@ -168,14 +165,12 @@ class LocalSession:
     def releases(
         self, log: str, after: int = 0, limit: int | None = None
     ) -> tuple[PastRelease, ...]:
-        """Past releases of a log, by anyone, oldest first: repeating them is free."""
         with self._permitted() as (ledger, registry):
             registry.log(log, self._caller.logs(registry))
             charges = ledger.charges(log, after, limit)
         return tuple(PastRelease.of(record, self._caller.name) for record in charges)
 
     def suggest(self, log: str) -> str:
-        """A first catalogue in YAML, from what is public about a log; costs nothing."""
         from pappi.planning import suggest_catalogue
 
         return suggest_catalogue(self.log(log))
@@ -183,10 +178,6 @@ class LocalSession:
     # --- before anything is spent ---
 
     def understand(self, text: str, log: str | None = None) -> Understanding:
-        """Read one sentence in everyday words, by what is public about a log.
-
-        The readings are PPIs to be confirmed, best first; NotUnderstood if none is likely.
-        """
         logs = self.logs() if log is None else (self.log(log),)
         if len(logs) != 1:
             names = ", ".join(one.name for one in logs) or "there is none"
@@ -199,7 +190,6 @@ class LocalSession:
         return understand(text, logs[0].vocabulary, logs[0].name)
 
     def check(self, definitions: Definitions) -> Checked:
-        """Check definitions; raises DefinitionError with every problem found."""
         reading = definitions_in(definitions)
         catalogue = reading.catalogue
         warnings = (*reading.remarks, *self.unreleasable(catalogue))
@@ -228,7 +218,6 @@ class LocalSession:
         total: Amount | None = None,
         ppi: Ids | None = None,
     ) -> Quotes:
-        """Cost and expected error of every PPI, or what an accuracy costs; nothing is spent."""
         return self._quotes(catalogue_of(definitions, total, ppi), epsilon, accuracy, total)
 
     def advise(
@@ -239,7 +228,6 @@ class LocalSession:
         total: Amount | None = None,
         ppi: Ids | None = None,
     ) -> Quotes:
-        """The same, with what to ask instead of every PPI that may well not decide."""
         catalogue = catalogue_of(definitions, total, ppi)
         return self._quotes(catalogue, epsilon, None, total, advised=True)
 
@@ -314,7 +302,6 @@ class LocalSession:
     def price(
         self, definitions: Definitions, *, total: Amount | None = None, ppi: Ids | None = None
     ) -> Price:
-        """What asking all PPIs together costs, at the ε each of them names, or at a total."""
         catalogue = catalogue_of(definitions, total, ppi)
         with self._open_for(catalogue) as (ledger, log):
             releases = _releases_in([self._known(catalogue, None, ledger, log)])
@@ -332,16 +319,11 @@ class LocalSession:
     def forecasts(
         self, definitions: Definitions, *, total: Amount | None = None
     ) -> tuple[Forecast | None, ...]:
-        """How long the budget lasts if each PPI is asked, at the ε it names; None if it is free.
-
-        Of a draw for several PPIs, each is asked at its part.
-        """
         remaining, log, unpaid = self._unpaid(catalogue_of(definitions, total))
         parts = ([replace(one.charge, amount=one.plan.price) for one in own] for own in unpaid)
         return tuple(forecast_of(charges, remaining, log) for charges in parts)
 
     def outlook(self, definitions: Definitions, *, total: Amount | None = None) -> Forecast | None:
-        """The same for all PPIs together."""
         remaining, log, unpaid = self._unpaid(catalogue_of(definitions, total))
         return forecast_of([one.charge for own in unpaid for one in own], remaining, log)
 
@@ -354,7 +336,6 @@ class LocalSession:
         total: Amount | None = None,
         ppi: Ids | None = None,
     ) -> Released:
-        """What a release would look like, on made-up cases: no data is read, nothing is spent."""
         from pappi.checkpoint.rehearsal import rehearsed
 
         refuse_both(epsilon, total)
@@ -389,7 +370,6 @@ class LocalSession:
         pairs: int = 2_000,
         samples: int = 10_000,
     ) -> tuple[SubjectReport, ...]:
-        """The exact worst loss of each PPI's release, and its sampler against its law."""
         from pappi.audit import audit_subject
 
         subjects = self.audited(definitions, epsilon, total=total, ppi=ppi)
@@ -410,16 +390,6 @@ class LocalSession:
         ppi: Ids | None = None,
         derived: bool | None = None,
     ) -> Released:
-        """Charge and release every PPI of a catalogue, or none; what was released is replayed.
-
-        `epsilon` is for each PPI; a `total` is for all of them, by one draw where that is better.
-        `smooth` also draws the periods of a series towards each other, from what was released
-        alone; `whole` spends that share of ε on the whole time. With the name of a `price`,
-        nothing happens unless that is still the price. What would tell nothing is refused, unless
-        it is to be released `anyway`. What follows from the record is not paid for if it is as
-        exact; `derived`, however exact it is, and together with what was paid for; with False
-        never.
-        """
         refuse_both(epsilon, total)
         amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total, ppi)
         if whole is not None:
@@ -468,8 +438,8 @@ class LocalSession:
             # It was named for what is not as exact by derivation: to take that instead is cheaper.
             named = _releases_in(self._on_record(plans, ledger, log)) if derived else releases
             _refuse_other_price(price_of(named, ledger.states(one.key for one in named)), price)
-        if not anyway:
-            new = {one.plan.ppi.id: one.plan for one in releases if _is_new(one, states)}
+        if not anyway:  # what was reserved was agreed to at that time
+            new = {one.plan.ppi.id: one.plan for one in releases if states[one.key] is KeyState.NEW}
             derivations = self._derivations(ledger, log)
             counted = counting_on_record(new.values(), ledger, log, derivations)
             refuse_telling_nothing(counted, log.public, log.horizon)
@@ -512,10 +482,6 @@ class LocalSession:
         total: Amount | None = None,
         ppi: Ids | None = None,
     ) -> Released:
-        """What of a catalogue was released before, at the ε it names, or follows from that: free.
-
-        A PPI of which nothing is known yet is not among the series.
-        """
         catalogue = catalogue_of(definitions, total, ppi)
         return self.replay_as(_as_it_is, catalogue, smooth=smooth)
 
@@ -556,10 +522,6 @@ class LocalSession:
         total: Amount | None = None,
         ppi: Ids | None = None,
     ) -> Released:
-        """Two periods, or two groups, of what is on record: how they differ, and if that is noise.
-
-        By their difference, in percent, or by their ratio. Nothing is charged.
-        """
         from pappi.checkpoint.shown import Picked, compared_series
 
         picked = Picked.of(by, periods, groups)
@@ -645,10 +607,6 @@ class LocalSession:
         anyway: bool = False,
         ppi: Ids | None = None,
     ) -> Subscription:
-        """Reserve what a catalogue costs in every block to come up to a day.
-
-        What would tell nothing is refused, unless it is wanted `anyway`.
-        """
         refuse_both(epsilon, total)
         amount, catalogue = epsilon_if_any(epsilon), catalogue_of(definitions, total, ppi)
         return subscribe(
@@ -656,23 +614,18 @@ class LocalSession:
         )
 
     def subscriptions(self) -> tuple[Subscription, ...]:
-        """This analyst's subscriptions."""
         return subscriptions_of(self._ledger_session, self._caller)
 
     def unsubscribe(self, identity: str) -> int:
-        """End a subscription and free its remaining reservations; returns how many."""
         return end(self._ledger_session, self._caller, identity)
 
     def save(self, definitions: Definitions, *, total: Amount | None = None) -> SavedQuery | None:
-        """Save a query for this analyst; None if there is no room for it."""
         return save(self._ledger_session, self._caller, catalogue_of(definitions, total))
 
     def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
-        """This analyst's saved queries, the latest first; for one log, or for all."""
         return saved_by(self._ledger_session, self._caller, log)
 
     def forget(self, identity: str) -> None:
-        """Remove a saved query; what was released stays on record."""
         forget(self._ledger_session, self._caller, identity)
 
     # --- what the verbs share ---
@@ -836,11 +789,6 @@ def _with_record(quote: Quote, derivable: Derivable | None, margin: float | None
 def _drawn_key(known: Known) -> str:
     """Of the release that it is, or is taken instead of."""
     return (known.instead if isinstance(known, Derived) else known).key
-
-
-def _is_new(release: Release, states: Mapping[str, KeyState]) -> bool:
-    """Whether nobody has asked for it yet: what was reserved was agreed to at that time."""
-    return states[release.key] is KeyState.NEW
 
 
 def _refuse_unready(

@@ -47,7 +47,7 @@ from pappi.values import Epsilon
 _HARDLY_MORE = 1.25
 _RANKED = (Aggregation.MEDIAN, Aggregation.PERCENTILE, Aggregation.DISTRIBUTION)
 _OWN = ("ppi", "total", "each", "epsilon", "parts")
-"""What tells charges about one cell apart; all else in a question says which cases it has."""
+"""What tells charges about one cell apart; all else in a query says which cases it has."""
 
 
 def with_record(
@@ -65,7 +65,7 @@ def with_record(
     """
     states = ledger.states(one.key for own in by_plan for one in own)
     new = [one for own in by_plan for one in own if states[one.key] is KeyState.NEW]
-    # Less ε than planned may have done for these, before their own question was paid by another.
+    # Less ε than planned may have done for these, before their own query was paid by another.
     easy = [one for own in by_plan for one in own if one.plan.because or one.plan.total is not None]
     charged = ledger.charged_at(one.key for one in easy)
     earlier = [one for one in easy if one.key in charged]
@@ -180,7 +180,7 @@ class _Record:
         if first not in self._known:
             self._known[first] = self._in_block(first)
         for known in self._known[first].get(_cell(release.charge), []):
-            of_all = _question(known.charge).get("total")
+            of_all = known.charge.query.get("total")
             named = release.plan.ppi.epsilon is not None  # who names an ε wants that
             within = total is not None and not named and (of_all or 0) >= total.nano
             unnamed = bool(release.plan.because)
@@ -214,10 +214,10 @@ class _Record:
 
     def _plan(self, known: _OnRecord, release: Release) -> Plan | None:
         """How the PPI is read off what a charge released, if that was about it."""
-        charge, ppi, (first, *_) = known.charge, release.plan.ppi, _question(known.charge)["parts"]
+        charge, ppi, (first, *_) = known.charge, release.plan.ppi, known.charge.query["parts"]
         if first["mechanism"] == "joint":
             return self._member(ppi, known, first["inputs"], first["settings"][0][1])
-        asked = [part["inputs"] for part in _question(release.charge)["parts"]]
+        asked = [part["inputs"] for part in release.charge.query["parts"]]
         asked += [canonical_form(part.inputs) for part in release.plan.measurements]
         if first["inputs"] not in (*asked, [canonical_form(ppi.measure)]):
             return None
@@ -255,7 +255,7 @@ class _Record:
         return self._alone_plans[ppi.id, epsilon]
 
     def _before(self, ppi: Ppi, epsilon: Epsilon) -> list[Plan]:
-        """As it was planned by earlier rules, if they made another question of it."""
+        """As it was planned by earlier rules, if they made another query of it."""
         if (ppi.id, epsilon) not in self._earlier_plans:
             plans = []
             if _is_ranked(ppi):
@@ -292,18 +292,14 @@ def _is_ranked(ppi: Ppi) -> bool:
     return any(each.function in _RANKED for _, each in aggregated_measures(ppi.measure))
 
 
-def _question(charge: Charge) -> Mapping[str, Any]:
-    return charge.query
-
-
 def _is_of_a_set(charge: Charge) -> bool:
     return "total" in charge.query or "each" in charge.query
 
 
 def _of_each(charge: Charge) -> int:
     """What each PPI of a set has paid, in billionths."""
-    inputs = _question(charge)["parts"][0]["inputs"]
-    return int(_question(charge).get("each", charge.amount.nano // len(inputs)))
+    inputs = charge.query["parts"][0]["inputs"]
+    return int(charge.query.get("each", charge.amount.nano // len(inputs)))
 
 
 def _cell(charge: Charge) -> str:

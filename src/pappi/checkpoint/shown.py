@@ -12,7 +12,15 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pappi.checkpoint.answers import Told, answer_of, bands_of, series_with, value_of
+from pappi.checkpoint.answers import (
+    FEW_PARTS,
+    Told,
+    answer_of,
+    bands_of,
+    chance_by_intervals,
+    series_with,
+    value_of,
+)
 from pappi.checkpoint.queries import Figure
 from pappi.errors import UsageError
 from pappi.ledger import KeyState
@@ -36,9 +44,6 @@ from pappi.ppinot import (
     Comparing,
     Ppi,
     compared_pairs,
-    did_you_mean,
-    listed,
-    quoted,
 )
 from pappi.store import LogDeclaration
 from pappi.values import (
@@ -55,11 +60,11 @@ from pappi.values import (
     Source,
     Unit,
     Verdict,
+    did_you_mean,
     judge,
+    listed,
+    quoted,
 )
-
-_HALVINGS = 6
-_FEW_PARTS = 4
 
 
 def shown_answers(
@@ -211,7 +216,7 @@ class Picked:
             )
         if by not in tuple(By):
             raise UsageError(
-                f"{quoted(by)} is no way to compare", hint=f"write {listed(map(str, By))}"
+                f"figures cannot be compared by {quoted(by)}", hint=f"write {listed(map(str, By))}"
             )
         (first, second), how = pairs[0], By(by)
         return cls(how, (first, second)) if periods else cls(how, None, (first, second))
@@ -359,19 +364,9 @@ class _Pair:
         None where that would take too long.
         """
         parts = (*self.first.plan.measurements, *self.second.plan.measurements)
-        if len(parts) > _FEW_PARTS or any(isinstance(part.mechanism, Combined) for part in parts):
+        if len(parts) > FEW_PARTS or any(isinstance(part.mechanism, Combined) for part in parts):
             return None
-        decided, undecided = 0.0, 1.0
-        met: Verdict | None = None
-        for _ in range(_HALVINGS):
-            confidence = (decided + undecided) / 2
-            found = judge(aim.target, *self.interval(confidence))
-            if found is Verdict.UNDECIDED:
-                undecided = confidence
-            else:
-                decided, met = confidence, found
-        sure = (1 + decided) / 2
-        return 0.5 if met is None else sure if met is Verdict.MET else 1 - sure
+        return chance_by_intervals(aim.target, self.interval)
 
 
 def _released(figure: Figure) -> dict[str, tuple[int, ...]]:

@@ -1,18 +1,21 @@
-"""What a session gives in Python: tuples that show themselves in a notebook, and become frames.
+"""What a session gives: quotes, budgets and answers that a notebook shows; past releases.
 
-Everything in them has been released, or follows from public facts: showing and storing it costs no
-privacy. As text they are what the command line prints.
+Tuples show themselves in a notebook, and become frames. Everything in them has been released, or
+follows from public facts: showing and storing it costs no privacy. As text they are what the
+command line prints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date
+from dataclasses import dataclass
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pappi.errors import UsageError
-from pappi.values import BudgetLine, Quote, Series
+from pappi.errors import Problem, UsageError
+from pappi.ledger import ChargeRecord
+from pappi.values import BudgetLine, Epsilon, Quote, Series
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
@@ -201,3 +204,47 @@ def _not_installed(library: str) -> UsageError:
         f"{library} is not installed here",
         hint=f"install it with: pip install {library}; or use to_arrow() or to_records()",
     )
+
+
+# --- what else it tells; the same here and over HTTP ------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PastRelease:
+    """One charge: what was asked of which blocks, when, and whether it was released.
+
+    How long that took depends on data, so when it was released is not told; nor is who else
+    asked, only whether it was `mine`.
+    """
+
+    number: int
+    time: str
+    released: bool
+    ppi: str
+    mechanisms: tuple[str, ...]
+    blocks: tuple[str, ...]
+    epsilon: Epsilon
+    mine: bool
+
+    @classmethod
+    def of(cls, record: ChargeRecord, analyst: str) -> PastRelease:
+        charge = record.charge
+        return cls(
+            number=record.seq,
+            time=datetime.fromisoformat(record.at).isoformat(timespec="seconds"),
+            released=record.released_at is not None,
+            ppi=charge.ppi,
+            mechanisms=charge.mechanisms,
+            blocks=charge.blocks,
+            epsilon=charge.amount,
+            mine=charge.analyst == analyst,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """Valid definitions: the PPIs by id, and why some of them cannot be released."""
+
+    log: str
+    ppis: tuple[str, ...]
+    warnings: tuple[Problem, ...]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,6 +16,7 @@ from pappi.cli.options import (
     TOTAL,
     chosen_catalogue,
     open_workspace,
+    print_json,
     verified_in_full,
     workspace_option,
 )
@@ -127,7 +127,7 @@ def _verify(workspace: Workspace, contains: str | None, *, as_json: bool) -> Non
         )
     if as_json:
         record = {"verifies": True, "entries": verified.entries, "head": head}
-        click.echo(json.dumps(record if noted is None else {**record, "contains": contains}))
+        print_json(record if noted is None else {**record, "contains": contains})
     elif noted is not None:
         click.echo(f"It contains the entry {contains}.")
 
@@ -177,7 +177,7 @@ def _show(reports: Sequence[SubjectReport], *, as_json: bool) -> None:
     if as_json:
         records = [report_record(report) for report in reports]
         passed = all(report.passed for report in reports)
-        click.echo(json.dumps({"passed": passed, "audits": records}, indent=2, allow_nan=False))
+        print_json({"passed": passed, "audits": records})
         return
     for report in reports:
         for line in _lines(report):

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pappi.cli.options import AS_JSON, Command, open_workspace, options, save, workspace_option
+from pappi.cli.options import (
+    AS_JSON,
+    Command,
+    open_workspace,
+    options,
+    print_json,
+    save,
+    workspace_option,
+)
 from pappi.errors import InputError, UsageError
 from pappi.report import (
     count_text,
@@ -459,24 +467,21 @@ def import_(
         save(declaration_text(imported.declaration), write, force=True)
     if as_json:
         report = imported.report
-        click.echo(
-            json.dumps(
-                {
-                    "dry_run": dry_run,
-                    "log": imported.declaration.name,
-                    "events": report.events,
-                    "cases": report.cases,
-                    "tied_events": report.tied,
-                    "events_without_time": report.without_time,
-                    "events_without_activity": report.without_activity,
-                    "missing": {column.name: column.missing for column in report.columns},
-                    "guesses": [str(guess) for guess in report.guesses],
-                    "notices": list(report.notices),
-                    "declared": imported.declaration.to_json(),
-                    "profile": profile_record(imported.profile),
-                },
-                indent=2,
-            )
+        print_json(
+            {
+                "dry_run": dry_run,
+                "log": imported.declaration.name,
+                "events": report.events,
+                "cases": report.cases,
+                "tied_events": report.tied,
+                "events_without_time": report.without_time,
+                "events_without_activity": report.without_activity,
+                "missing": {column.name: column.missing for column in report.columns},
+                "guesses": [str(guess) for guess in report.guesses],
+                "notices": report.notices,
+                "declared": imported.declaration.to_json(),
+                "profile": profile_record(imported.profile),
+            }
         )
         return
     _show_import(imported, dry_run=dry_run)
@@ -642,7 +647,7 @@ def list_(workspace: str | None, *, as_json: bool) -> None:
     """List the logs of the workspace."""
     logs = open_workspace(workspace).logs()
     if as_json:
-        click.echo(json.dumps({"logs": [log.to_json() for log in logs]}, indent=2))
+        print_json({"logs": [log.to_json() for log in logs]})
         return
     for declared in logs:
         gone = "; removed, its releases can be replayed" if declared.removed else ""
@@ -660,7 +665,7 @@ def describe(name: str, workspace: str | None, *, as_json: bool) -> None:
     """Show what is declared about a log, and therefore public."""
     declared = open_workspace(workspace).log(name)
     if as_json:
-        click.echo(json.dumps(declared.to_json(), indent=2))
+        print_json(declared.to_json())
     else:
         show_declaration(declared)
 
@@ -909,7 +914,7 @@ def profile(
                 Path(what), options=_reading(given), new=NewLog(terms=terms), progress=progress
             ).profile
     if as_json:
-        click.echo(json.dumps(profile_record(log_profile), indent=2, ensure_ascii=False))
+        print_json(profile_record(log_profile))
         return
     for line in profile_text(log_profile).split("\n"):
         _say(line)

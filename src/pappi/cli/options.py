@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -90,8 +90,11 @@ def verified_in_full(workspace: Workspace) -> Verification:
     return verified
 
 
-def print_json(record: dict[str, Any]) -> None:
-    click.echo(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False))
+def print_json(record: Mapping[str, Any]) -> None:
+    """In the form that HTTP has as well: one codec writes the types of a session."""
+    from pappi.session import to_wire
+
+    click.echo(json.dumps(to_wire(record), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def console() -> Console:

@@ -93,7 +93,7 @@ def say(
             raise click.UsageError(f"there are {len(readings)} readings, so no number {take}")
         save(readings[take - 1].yaml, output, force=False)
     if as_json:
-        print_json({"readings": [_record(reading) for reading in readings]})
+        print_json({"readings": readings})
         return
     for number, reading in enumerate(readings, start=1):
         click.echo(_shown(number, reading))
@@ -101,17 +101,6 @@ def say(
         click.echo(f"Reading {take} is in {output}. Next: pappi preview {output}")
     else:
         click.echo("Is one of them what you mean? Write it to a file with --take N -o FILE.")
-
-
-def _record(reading: Reading) -> dict[str, object]:
-    return {
-        "sentence": reading.sentence,
-        "yaml": reading.yaml,
-        "score": reading.score,
-        "target": reading.target,
-        "assumed": list(reading.assumed),
-        "unread": list(reading.unread),
-    }
 
 
 def _shown(number: int, reading: Reading) -> str:

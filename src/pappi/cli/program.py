@@ -86,10 +86,6 @@ COMMANDS = {
 }
 
 
-# What a command was called before: it still works, and is shown nowhere.
-FORMER_NAMES = {"standing": "subscription"}
-
-
 class LazyGroup(click.Group):
     """Imports a command when it is run: `pappi --version` and `--help` import none."""
 
@@ -97,7 +93,6 @@ class LazyGroup(click.Group):
         return sorted({*COMMANDS, *super().list_commands(ctx)})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        cmd_name = FORMER_NAMES.get(cmd_name, cmd_name)
         if cmd_name in COMMANDS and cmd_name not in self.commands:
             module, _, attribute = COMMANDS[cmd_name].where.partition(":")
             self.add_command(getattr(import_module(f"pappi.cli.{module}"), attribute))

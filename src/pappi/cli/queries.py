@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -103,9 +103,10 @@ def _query_options(*more: Callable[[Command], Command]) -> Callable[[Command], C
 @AS_JSON
 def exact(catalogue: Path, only: Sequence[str], workspace: str | None, *, as_json: bool) -> None:
     """Owner only: show exact, non-private values. Every look is recorded: see `pappi trail`."""
-    answers = open_workspace(workspace).exact(chosen_catalogue(catalogue, only))
+    chosen = chosen_catalogue(catalogue, only)
+    answers = open_workspace(workspace).exact(chosen)
     if as_json:
-        print_json({"answers": [report.exact_record(answer) for answer in answers]})
+        print_json({"log": chosen.log, "answers": answers})
         return
     click.echo("Exact values, not private: for the owner only.")
     for ppi in dict.fromkeys(answer.ppi for answer in answers):
@@ -160,7 +161,7 @@ def preview(
         page = report.preview_html(f"Preview: {chosen.log}", previewed, lines, foreseen, now())
         _write_file("Page", html, page)
     if as_json:
-        print_json({"quotes": [report.quote_record(quote) for quote in quotes]})
+        print_json({"log": chosen.log, "quotes": quotes})
     else:
         # A confidence was named: show what holds with others than the usual one.
         margins = options or "," in (accuracy or "")
@@ -177,7 +178,7 @@ def advise(*, as_json: bool, **given: Any) -> None:  # noqa: ANN401 - options of
     query = _Query.of(**given)
     quotes = query.session.advise(query.catalogue, query.epsilon)
     if as_json:
-        print_json({"quotes": [report.quote_record(quote) for quote in quotes]})
+        print_json({"log": query.catalogue.log, "quotes": quotes})
         return
     out, left = console(), report.least_left(query.session.budget(query.catalogue.log))
     out.print(report.advice_table(quotes, left))
@@ -205,9 +206,7 @@ def rehearse(
     series = session.rehearse(chosen, query.epsilon, smooth=smooth)
     _write_files(session.log(chosen.log), series, (), svg, html)
     if as_json:
-        record = report.smoothed_record if smooth else report.answer_record
-        answers = [{**record(a), "rehearsal": True} for ppi in series for a in ppi.answers]
-        print_json({"rehearsal": True, "answers": answers})
+        print_json({"log": chosen.log, "rehearsal": True, "series": series})
     elif as_csv:
         click.echo(report.csv_text(series.to_records()), nl=False)
     else:
@@ -258,12 +257,10 @@ def release(
     )
     budget_lines = session.budget(chosen.log)
     _write_files(session.log(chosen.log), series, budget_lines, svg, html)
-    answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
-        record = report.smoothed_record if smooth else report.answer_record
-        print_json({"answers": [record(answer) for answer in answers]})
+        print_json({"log": chosen.log, "series": series})
     elif as_csv:
-        click.echo(report.csv_text(report.flat_records(answers, smoothed=smooth)), nl=False)
+        click.echo(report.csv_text(series.to_records()), nl=False)
     else:
         _print_tables(series)
         show_cost(series, before, budget_lines)
@@ -301,9 +298,8 @@ def compare(
     chosen = chosen_catalogue(catalogue, only, total)
     analyst = open_workspace(workspace).checkpoint()
     series = analyst.compare(chosen, periods=periods, groups=groups, by=by)
-    answers = [answer for ppi in series for answer in ppi.answers]
     if as_json:
-        print_json({"answers": [report.answer_record(answer) for answer in answers]})
+        print_json({"log": chosen.log, "series": series})
         return
     for ppi in series:
         console().print(report.answers_table(ppi))
@@ -328,7 +324,9 @@ def budget(
     names = [log_name] if log_name else [log.name for log in opened.logs()]
     lines = {name: opened.checkpoint().budget(name) for name in names}
     if as_json:
-        print_json(_budget_record(lines, verified.entries, verified.head))
+        ledger = {"entries": verified.entries, "head": verified.head}
+        budgets = [{"log": log, "blocks": blocks} for log, blocks in lines.items()]
+        print_json({"budgets": budgets, "ledger": ledger})
         return
     for name, blocks in lines.items():
         click.echo(f"Log '{name}'")
@@ -538,21 +536,3 @@ def write_preview_charts(
 def _write_file(what: str, path: Path, text: str) -> None:
     write_private(path, text)
     click.echo(f"{what}: {path}", err=True)
-
-
-def _budget_record(
-    lines: Mapping[str, Sequence[BudgetLine]], entries: int, head: str
-) -> dict[str, Any]:
-    accounts = [
-        {
-            "log": name,
-            "block": line.block,
-            "limit": float(line.limit),
-            "spent": float(line.spent),
-            "reserved": float(line.held),
-            "left": float(line.left),
-        }
-        for name, blocks in lines.items()
-        for line in blocks
-    ]
-    return {"accounts": accounts, "ledger": {"entries": entries, "head": head}}

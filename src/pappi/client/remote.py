@@ -166,8 +166,8 @@ class Client(Session):
     def understand(self, text: str, log: str | None = None) -> Understanding:
         return _part(Understanding, self._post("/understand", ({"text": text, "log": log}, _TEXT)))
 
-    def check(self, definitions: Definitions, *, notation: str | None = None) -> Checked:
-        sent = _sent(definitions, notation)
+    def check(self, definitions: Definitions) -> Checked:
+        sent = _sent(definitions)
         reply = self._post("/check", sent)
         ppis = _part(tuple[Mapping[str, str], ...], reply, "ppis")
         warnings = _part(tuple[Problem, ...], reply, "warnings")
@@ -185,9 +185,8 @@ class Client(Session):
         accuracy: str | None = None,
         total: Amount | None = None,
         ppi: Ids | None = None,
-        notation: str | None = None,
     ) -> Quotes:
-        sent = _sent(definitions, notation, epsilon, total, ppi, accuracy=accuracy)
+        sent = _sent(definitions, epsilon, total, ppi, accuracy=accuracy)
         return Quotes(_part(tuple[Quote, ...], self._post("/preview", sent), "quotes"))
 
     def advise(
@@ -197,9 +196,8 @@ class Client(Session):
         *,
         total: Amount | None = None,
         ppi: Ids | None = None,
-        notation: str | None = None,
     ) -> Quotes:
-        sent = _sent(definitions, notation, epsilon, total, ppi)
+        sent = _sent(definitions, epsilon, total, ppi)
         return Quotes(_part(tuple[Quote, ...], self._post("/advise", sent), "quotes"))
 
     def price(
@@ -208,9 +206,8 @@ class Client(Session):
         *,
         total: Amount | None = None,
         ppi: Ids | None = None,
-        notation: str | None = None,
     ) -> Price:
-        sent = _sent(definitions, notation, None, total, ppi)
+        sent = _sent(definitions, None, total, ppi)
         return _part(Price, self._post("/price", sent), "price")
 
     def forecasts(
@@ -218,9 +215,8 @@ class Client(Session):
         definitions: Definitions,
         *,
         total: Amount | None = None,
-        notation: str | None = None,
     ) -> tuple[Forecast | None, ...]:
-        reply = self._post("/forecast", _sent(definitions, notation, None, total))
+        reply = self._post("/forecast", _sent(definitions, None, total))
         return _part(tuple[Forecast | None, ...], reply, "forecasts")
 
     def outlook(
@@ -228,9 +224,8 @@ class Client(Session):
         definitions: Definitions,
         *,
         total: Amount | None = None,
-        notation: str | None = None,
     ) -> Forecast | None:
-        reply = self._post("/forecast", _sent(definitions, notation, None, total))
+        reply = self._post("/forecast", _sent(definitions, None, total))
         return _part_if_any(Forecast, reply, "outlook")
 
     def rehearse(
@@ -241,9 +236,8 @@ class Client(Session):
         smooth: bool = False,
         total: Amount | None = None,
         ppi: Ids | None = None,
-        notation: str | None = None,
     ) -> Released:
-        sent = _sent(definitions, notation, epsilon, total, ppi, smooth=smooth or None)
+        sent = _sent(definitions, epsilon, total, ppi, smooth=smooth or None)
         return _released(self._post("/rehearse", sent))
 
     def audit(
@@ -281,7 +275,6 @@ class Client(Session):
         anyway: bool = False,
         ppi: Ids | None = None,
         derived: bool | None = None,
-        notation: str | None = None,
     ) -> Released:
         share = None if whole is None else str(epsilon_of(whole))
         more = {
@@ -291,7 +284,7 @@ class Client(Session):
             "anyway": anyway or None,
             "derived": derived,
         }
-        sent = _sent(definitions, notation, epsilon, total, ppi, **more)
+        sent = _sent(definitions, epsilon, total, ppi, **more)
         return _released(self._post("/release", sent))
 
     def replay(
@@ -301,9 +294,8 @@ class Client(Session):
         smooth: bool = False,
         total: Amount | None = None,
         ppi: Ids | None = None,
-        notation: str | None = None,
     ) -> Released:
-        sent = _sent(definitions, notation, None, total, ppi, smooth=smooth or None)
+        sent = _sent(definitions, None, total, ppi, smooth=smooth or None)
         return _released(self._post("/replay", sent))
 
     def compare(
@@ -315,11 +307,10 @@ class Client(Session):
         by: str = "difference",
         total: Amount | None = None,
         ppi: Ids | None = None,
-        notation: str | None = None,
     ) -> Released:
         named = {"periods": periods, "groups": groups}
         pairs = {name: list(pair) for name, pair in named.items() if pair is not None}
-        sent = _sent(definitions, notation, None, total, ppi, by=by, **pairs)
+        sent = _sent(definitions, None, total, ppi, by=by, **pairs)
         return _released(self._post("/compare", sent))
 
     # --- subscriptions and saved queries ---
@@ -333,10 +324,9 @@ class Client(Session):
         total: Amount | None = None,
         anyway: bool = False,
         ppi: Ids | None = None,
-        notation: str | None = None,
     ) -> Subscription:
         more = {"until": until.isoformat(), "anyway": anyway or None}
-        sent = _sent(definitions, notation, epsilon, total, ppi, **more)
+        sent = _sent(definitions, epsilon, total, ppi, **more)
         return _part(Subscription, self._post("/subscriptions", sent, repeatable=False))
 
     def subscriptions(self) -> tuple[Subscription, ...]:
@@ -350,9 +340,8 @@ class Client(Session):
         definitions: Definitions,
         *,
         total: Amount | None = None,
-        notation: str | None = None,
     ) -> SavedQuery | None:
-        reply = self._post("/saved", _sent(definitions, notation, None, total))
+        reply = self._post("/saved", _sent(definitions, None, total))
         return _part_if_any(SavedQuery, reply, "saved")
 
     def saved(self, log: str | None = None) -> tuple[SavedQuery, ...]:
@@ -410,18 +399,17 @@ class Client(Session):
 
 def _sent(
     definitions: Definitions,
-    notation: str | None,
     epsilon: Amount | None = None,
     total: Amount | None = None,
     ppi: Ids | None = None,
     **more: object,
 ) -> Sent:
-    text, file_notation, file = _text_of(
+    text, notation, file = _text_of(
         definitions if ppi is None else catalogue_of(definitions, None, ppi)
     )
     body = {
         "definitions": text,
-        "notation": notation or file_notation,
+        "notation": notation,
         "epsilon": None if epsilon is None else str(epsilon_of(epsilon)),
         "total": None if total is None else str(epsilon_of(total)),
         **more,

@@ -278,7 +278,7 @@ def _content(archive: tarfile.TarFile, name: str) -> IO[bytes]:
     member = archive.getmember(name)
     content = archive.extractfile(member) if member.isreg() else None
     if content is None:
-        raise ValueError(f"{name} is no file")
+        raise ValueError(f"{name} is not a file")
     return content
 
 

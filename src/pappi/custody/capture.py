@@ -39,7 +39,6 @@ from typing import Any, TypeAlias
 
 from pappi.custody.imports import EARLIEST_US, LATEST_US
 from pappi.errors import InputError, Refused, UsageError
-from pappi.ppinot import did_you_mean, listed, quoted
 from pappi.store import (
     AS_IMPORTED,
     Captured,
@@ -62,7 +61,15 @@ from pappi.store import (
     person_text,
     today,
 )
-from pappi.values import Kind, Per, Period, midnight_us
+from pappi.values import (
+    Kind,
+    Per,
+    Period,
+    did_you_mean,
+    listed,
+    midnight_us,
+    quoted,
+)
 
 MOST_EVENTS = 10_000
 _LONGEST_NAME = 1_000

@@ -44,11 +44,8 @@ from pappi.ppinot import (
     ScalarNode,
     Values,
     Written,
-    did_you_mean,
     file_text,
-    listed,
     one_word_of,
-    quoted,
     quoted_text,
     read_document,
 )
@@ -84,7 +81,10 @@ from pappi.values import (
     Terms,
     Vocabulary,
     day_of,
+    did_you_mean,
+    listed,
     midnight_us,
+    quoted,
     zone_called,
 )
 

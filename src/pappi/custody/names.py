@@ -54,7 +54,7 @@ from pappi.ledger import (
     reserved_in,
 )
 from pappi.mechanisms import RandBelow, discrete_laplace, system_randbelow
-from pappi.ppinot import canonical_form, did_you_mean, listed, parse_catalogue, quoted
+from pappi.ppinot import canonical_form, parse_catalogue
 from pappi.store import (
     FIRST_POSITION,
     POSITION,
@@ -67,7 +67,17 @@ from pappi.store import (
     staging,
     table,
 )
-from pappi.values import JSON, Adjacency, CaseBorder, Epsilon, Vocabulary, midnight_us
+from pappi.values import (
+    JSON,
+    Adjacency,
+    CaseBorder,
+    Epsilon,
+    Vocabulary,
+    did_you_mean,
+    listed,
+    midnight_us,
+    quoted,
+)
 
 # In at most one of this many selections, noise alone declares a name that no case has.
 _SELDOM = 20

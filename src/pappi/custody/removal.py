@@ -26,9 +26,11 @@ from dataclasses import dataclass
 from pappi.custody.imports import Declarations, check_name, sweep_within
 from pappi.errors import Conflict
 from pappi.ledger import EntryKind, Ledger
-from pappi.ppinot import quoted
 from pappi.store import LogDeclaration, Registry
-from pappi.values import JSON
+from pappi.values import (
+    JSON,
+    quoted,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -382,19 +382,18 @@ class _Walk:
 
 
 def _recorded_cell(charge: Charge, at: str, state: State) -> RecordedCell:
-    query: Mapping[str, Any] = charge.query
-    periods = query["periods"]
+    periods = charge.query["periods"]
     return RecordedCell(
-        log=query["log"],
-        query=query_digest(query),
-        ppi=query["ppi"],
+        log=charge.query["log"],
+        query=query_digest(charge.query),
+        ppi=charge.ppi,
         analyst=charge.analyst,
-        mechanism=", ".join(dict.fromkeys(part["mechanism"] for part in query["parts"])),
+        mechanism=", ".join(dict.fromkeys(charge.mechanisms)),
         amount=charge.amount,
         at=at,
         first=date.fromisoformat(min(period["start"] for period in periods)),
         end=date.fromisoformat(max(period["end"] for period in periods)),
-        blocks=tuple(account.block for account in charge.accounts),
+        blocks=charge.blocks,
         state=state,
     )
 

@@ -21,9 +21,10 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from itertools import islice
+from typing import Any
 
 from pappi.errors import BudgetExceeded
-from pappi.values import JSON, ZERO, Epsilon, Grid
+from pappi.values import ZERO, Epsilon, Grid
 
 _NAMED_IN_FULL = 3
 
@@ -78,7 +79,7 @@ class Charge:
     key: str
     accounts: tuple[Account, ...]
     amount: Epsilon
-    query: Mapping[str, JSON] = field(hash=False)
+    query: Mapping[str, Any] = field(hash=False)
     analyst: str = ""
 
     def __post_init__(self) -> None:
@@ -95,6 +96,20 @@ class Charge:
     def log(self) -> str:
         """The log it is about."""
         return self.accounts[0].log
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        return tuple(account.block for account in self.accounts)
+
+    @property
+    def ppi(self) -> str:
+        """By its id; one draw for several PPIs has those of all."""
+        return str(self.query["ppi"])
+
+    @property
+    def mechanisms(self) -> tuple[str, ...]:
+        """Of each of its noisy functions."""
+        return tuple(part["mechanism"] for part in self.query["parts"])
 
     @property
     def costs(self) -> Iterator[tuple[Account, Epsilon]]:

@@ -316,7 +316,7 @@ class Mechanism(ABC):
     """The function its draw is on record for, where the same draw answers others as well."""
 
     newer: ClassVar[bool] = False
-    """Whether questions that it would answer now may be on record by another mechanism."""
+    """Whether queries that it would answer now may be on record by another mechanism."""
 
     @property
     def answers_for(self) -> int:
@@ -355,7 +355,7 @@ class Mechanism(ABC):
 
     @property
     def settings(self) -> tuple[tuple[str, str | Bounds], ...]:
-        """What else the output distribution depends on: part of the question's key."""
+        """What else the output distribution depends on: part of the query's key."""
         return ()
 
     # --- what is released

@@ -313,7 +313,7 @@ def _relative_error(plan: Plan, log: PublicLog) -> float:
     """At most 1: an answer that knows nothing is off by no more.
 
     By the cases that plans are chosen for, and whatever the target is: neither a forecast nor a
-    target may change a question.
+    target may change a query.
     """
     ranges = [m.mechanism.output_range for m in plan.measurements]
     cases = Request(plan.ppi, log).planned_cases
@@ -329,7 +329,7 @@ def _relative_error(plan: Plan, log: PublicLog) -> float:
 def plan_unit(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     """The plans of PPIs that may share a draw, at equal parts of this ε, in their order.
 
-    One that shares none is planned as if it were asked at its part: it is the same question then.
+    One that shares none is planned as if it were asked at its part: it is the same query then.
     """
     apart = _portion(epsilon, Fraction(1, len(unit)))
     plans = _planned(unit, epsilon, log)
@@ -548,7 +548,7 @@ def _presence(measure: AggregatedMeasure) -> str:
 def _joint(
     ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog, *, off: bool = False
 ) -> list[Plan]:
-    """In an order that does not depend on that of the catalogue: the set is the question.
+    """In an order that does not depend on that of the catalogue: the set is the query.
 
     Numbers of cases that a class tells are read `off` it, if that is wanted.
     """

@@ -3,7 +3,7 @@
     model        measures, scopes, targets: typed, immutable, with what holds of them without data
     expressions  the closed grammar of conditions and formulas
     checks       every problem of a definition against a log's public vocabulary
-    canonical    one form for each question: default bounds, the reduced form, what a key hashes
+    canonical    one form for each query: default bounds, the reduced form, what a key hashes
     tree         the composition tree, admissible sets, aggregates, and what is computed above them
     notations    catalogues as YAML, sentences, Java's JSON, BPMN or ppinot4py objects; and built
                  in Python (`builder`: mean, share, time, …)
@@ -134,7 +134,6 @@ from pappi.ppinot.views import (
     parse_view,
     periods_rolled,
 )
-from pappi.values import did_you_mean, listed, quoted
 
 if TYPE_CHECKING:
     from pappi.ppinot.notations.builder import (

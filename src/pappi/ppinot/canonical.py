@@ -1,11 +1,11 @@
-"""One form for each question, however it is written.
+"""One form for each query, however it is written.
 
     with_default_bounds   the bounds the owner declares for a log, where a definition names none
     reduced_form          what a definition may say in two ways, said in one
     canonical_form        plain JSON without floats, ready to be hashed
 
 **The canonical form must never change.** Its hash is the key under which a release is on record:
-another form would charge a known question again. So every tag and member name is written out
+another form would charge a known query again. So every tag and member name is written out
 below, apart from what the classes and their attributes are called. A class may be renamed freely;
 an attribute `new` that was once `old` is written `old="new"`.
 """
@@ -131,8 +131,8 @@ def _both(first: SingleInstance | None, second: SingleInstance | None) -> Single
 class Form:
     """How a class is written: its tag, and for each member the attribute it is read from.
 
-    A member that came `later` is left out where it is empty: older questions have none. One that is
-    `gone` is written as empty: older questions have it.
+    A member that came `later` is left out where it is empty: older queries have none. One that is
+    `gone` is written as empty: older queries have it.
     """
 
     tag: str
@@ -213,7 +213,7 @@ FORMS: Mapping[type, Form] = {
 
 
 def canonical_form(value: object) -> JSON:
-    """Any part of a question as JSON; equal parts, and only equal parts, come out equal."""
+    """Any part of a query as JSON; equal parts, and only equal parts, come out equal."""
     match value:
         case None | bool() | int():
             return value

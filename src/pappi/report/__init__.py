@@ -5,7 +5,7 @@ series_chart   a series as SVG; error_chart: how far off a PPI is expected to be
 drawing        the parts of charts: frames, axes, marks, keys
 pages          the report of a release and the preview of one, as documents
 dpo            the data-protection pack
-tables         the same in a terminal; records: as JSON and CSV
+tables         the same in a terminal; records: as rows, for CSV and data frames
 profile        a log's profile, for its owner: the only text here that shows raw data
 wording        verdicts, guarantees and forecasts in plain words; describe: a log in words
 numbers        never more digits than the noise allows
@@ -57,13 +57,7 @@ if TYPE_CHECKING:
         profile_text,
         short_profile,
     )
-    from pappi.report.records import (
-        answer_record,
-        exact_record,
-        flat_records,
-        quote_record,
-        smoothed_record,
-    )
+    from pappi.report.records import flat_records
     from pappi.report.safe_text import csv_text, printable, shortened
     from pappi.report.series_chart import series_svg
     from pappi.report.style import DPO_CSS, PAGE_CSS, document_html, painted

@@ -184,6 +184,7 @@ def answers_table(series: Series) -> Table:
     rows: list[Sequence[str | Text]] = []
     for answer in sorted(series.answers, key=lambda answer: (answer.group or "", answer.period)):
         mark, epsilon = mark_of(answer), str(answer.guarantee.epsilon)
+        origin = _DERIVED if answer.derived_from else _REPLAYED if answer.replayed else ""
         rows.append(
             (
                 answer.period.label,
@@ -195,17 +196,13 @@ def answers_table(series: Series) -> Table:
                 noise_text(answer) if compares(series) else format_cases(answer),
                 *([beyond_text(answer.beyond)] if cuts_many(series) else []),
                 *([] if unjudged else [_judged(answer, mark)]),
-                *([] if alike else [f"{epsilon} {_origin(answer)}".rstrip()]),
+                *([] if alike else [f"{epsilon} {origin}".rstrip()]),
             )
         )
     table = _table(columns, rows, series.title, _caption(series))
     if cuts_many(series) and isinstance(table.caption, Text):
         table.caption.highlight_words([printable(clipping_line(series))], "bold yellow")
     return table
-
-
-def _origin(answer: Answer) -> str:
-    return _DERIVED if answer.derived_from else _REPLAYED if answer.replayed else ""
 
 
 def _judged(answer: Answer, mark: VerdictMark | None) -> Text:

@@ -46,6 +46,7 @@ from pappi.values import (
     Series,
     ShownTarget,
     Verdict,
+    bands_text,
 )
 
 
@@ -113,14 +114,6 @@ def mark_of(answer: Answer) -> VerdictMark | None:
     if len(best.bands) == 1:
         return VerdictMark(best.bands[0])
     return VerdictMark.UNCLEAR if Band.GREEN in best.bands else VerdictMark.AMBER_OR_RED
-
-
-def bands_text(bands: tuple[Band, ...]) -> str:
-    """
-    >>> bands_text((Band.GREEN,)), bands_text((Band.GREEN, Band.AMBER)), bands_text(tuple(Band))
-    ('green', 'green or amber', 'green, amber or red')
-    """
-    return " or ".join(filter(None, [", ".join(bands[:-1]), *bands[-1:]]))
 
 
 def judged_text(answer: Answer) -> str:

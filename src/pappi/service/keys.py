@@ -33,7 +33,7 @@ from pappi.mechanisms import secret_bytes
 from pappi.service.limits import BEARER, Buckets, too_many
 from pappi.service.problems import Audience, Fault, fault_of
 from pappi.service.settings import Settings
-from pappi.session import Analyst, Workspace
+from pappi.session import LocalSession, Workspace
 from pappi.values import KeyRecord, Right, Role
 
 _LONGEST_KEY = 200
@@ -63,7 +63,7 @@ class Bearer:
         return self.record.name
 
     @property
-    def session(self) -> Analyst:
+    def session(self) -> LocalSession:
         """An analyst's session: with the logs that were granted to them."""
         return self.workspace.granted_checkpoint(self.name, self.still_holds)
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pydantic import BaseModel, ConfigDict, create_model
 
-from pappi.checkpoint import PastRelease, Price, what_was_charged
+from pappi.checkpoint import PastRelease, Price
 from pappi.custody import Sealed, TrailEntry
 from pappi.errors import Problem
 from pappi.ledger import ChargeRecord, Forecast
@@ -223,8 +223,16 @@ class OwnersCharge:
     @classmethod
     def of(cls, record: ChargeRecord) -> OwnersCharge:
         charge = record.charge
-        facts = what_was_charged(charge)
-        return cls(record.seq, record.at, record.released_at, **facts, analyst=charge.analyst)
+        return cls(
+            number=record.seq,
+            time=record.at,
+            released=record.released_at,
+            ppi=charge.ppi,
+            mechanisms=charge.mechanisms,
+            blocks=charge.blocks,
+            epsilon=charge.amount,
+            analyst=charge.analyst,
+        )
 
 
 @dataclass(frozen=True, slots=True)

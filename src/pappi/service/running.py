@@ -321,15 +321,13 @@ class Allowed:
         """Why another connection from an address is not allowed; empty if it is."""
         if len(everyone) >= self.most:
             return "connections in all"
-        proxy = address and any(_parsed(address) in network for network in self.proxies)
+        proxy = address and any(_ip_address(address) in network for network in self.proxies)
         if everyone.count(address) >= self.most_per_address and not proxy:
             return "connections of one address"
         return ""
 
 
-@lru_cache(maxsize=1_024)
-def _parsed(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    return ipaddress.ip_address(address)
+_ip_address = lru_cache(maxsize=1_024)(ipaddress.ip_address)
 
 
 class StrictConnection(h11.Connection):

@@ -39,6 +39,7 @@ from pappi.values import (
     Series,
     ShownTarget,
     Smoothed,
+    bands_text,
 )
 
 Json = Any
@@ -61,13 +62,8 @@ class WireShape:
     computed: Mapping[str, tuple[Any, Callable[[Any], Any]]] = field(default_factory=dict)
 
 
-def _band_text(judged: Answer | Smoothed) -> str | None:
-    """The colours as a phrase, "green, amber or red", for people; programs read `bands`."""
-    *others, last = judged.bands or ("",)
-    return " or ".join(filter(None, [", ".join(others), last])) or None
-
-
-_BANDS = {"band": (str | None, _band_text)}
+# The colours as a phrase, "green, amber or red", for people; programs read `bands`.
+_BANDS = {"band": (str | None, lambda judged: bands_text(judged.bands) or None)}
 _CHANCE = {"probability_met": "chance_met"}
 SHAPES: Mapping[type, WireShape] = {
     # What smoothing needs stays with the service, which smooths for its clients.

@@ -28,7 +28,7 @@ from pappi.checkpoint import (
 from pappi.errors import UsageError
 from pappi.ledger import Verification
 from pappi.ledger import no_progress as no_entry
-from pappi.ppinot import Definitions, did_you_mean
+from pappi.ppinot import Definitions
 from pappi.store import (
     LedgerSession,
     LogDeclaration,
@@ -37,7 +37,12 @@ from pappi.store import (
     find_workspace,
     open_workspace,
 )
-from pappi.values import ExactAnswer, Terms, require_name
+from pappi.values import (
+    ExactAnswer,
+    Terms,
+    did_you_mean,
+    require_name,
+)
 
 if TYPE_CHECKING:
     from pappi.custody import Custody, Imported, NewLog, Progress, Removed, Selection

@@ -25,8 +25,15 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 from zoneinfo import ZoneInfo
 
 from pappi.errors import Refused, UsageError, WorkspaceError
-from pappi.ppinot import listed
-from pappi.values import CaseBorder, Epsilon, Horizon, PublicLog, Terms, midnight_us
+from pappi.values import (
+    CaseBorder,
+    Epsilon,
+    Horizon,
+    PublicLog,
+    Terms,
+    listed,
+    midnight_us,
+)
 
 # --- events that stay where they are ------------------------------------------------------
 

@@ -15,15 +15,15 @@ take their places, and the marker is written last. Cut off at whatever point, th
 again begins anew, or finishes what was begun; anew also if somebody went on with the old ledger
 meanwhile. A ledger in PostgreSQL is changed where it is, in one transaction.
 
-Until layout 3 charges named their analyst within the question, a log's declaration knew neither
+Until layout 3 charges named their analyst within the query, a log's declaration knew neither
 totals nor keys, and a subscription did not say whether it was asked by grant. Such a ledger is
 rewritten: the new journal has the same entries in the same order and at the same times, in today's
 form; its opening names the last digest of the old one, which stays as it is in the folder of what
-was replaced. Questions that mean the same as today get the key they would have today
-(`checkpoint/questions.py`), and so are replayed and completed: those of semantics 2, unless they
+was replaced. Queries that mean the same as today get the key they would have today
+(`checkpoint/queries.py`), and so are replayed and completed: those of semantics 2, unless they
 are about the last n cases or about a scope with an anchor of its own, and of semantics 1 plain sums
 and means. The numbers on record are the same; a mean of semantics 1 is estimated from them as
-today, a little better than it was then. The other questions stay on record, and spent; asked again,
+today, a little better than it was then. The other queries stay on record, and spent; asked again,
 they are new.
 """
 
@@ -35,6 +35,7 @@ import os
 import re
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -97,6 +98,7 @@ from pappi.values import JSON, Epsilon
 _DRAFT = ".migrating"
 _READY = "ready.json"
 _BUSY_SECONDS = 5
+_CLOSING_SECONDS = 1  # a server takes a moment to forget a session that was closed
 _LAST = "SELECT digest FROM journal ORDER BY seq DESC LIMIT 1"
 _OTHERS = """
 SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pappi'
@@ -351,8 +353,11 @@ def _alone(root: Path) -> Iterator[None]:
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
         with closing(bare_journal(url)) as journal:
-            if journal.run(_OTHERS) != [(0,)]:
-                raise _in_use("another session has the ledger's database open")
+            given_up = time.monotonic() + _CLOSING_SECONDS
+            while journal.run(_OTHERS) != [(0,)]:
+                if time.monotonic() > given_up:
+                    raise _in_use("another session has the ledger's database open")
+                time.sleep(0.05)
         yield
         return
     if not ledger.is_file():
@@ -469,28 +474,28 @@ class _Translation:
                 granted = (payload["log"], payload["analyst"]) in self._granted
                 return {"granted": granted, **payload}
             case "charge" | "reserve":
-                question = dict(payload["question"])
-                analyst = payload.get("analyst", question.pop("analyst", ""))
+                query = dict(payload["question"])
+                analyst = payload.get("analyst", query.pop("analyst", ""))
                 key = payload["key"]
-                today = _as_today(question)
+                today = _as_today(query)
                 if today is not None:
-                    question = dict(today)
-                    identified = {name: part for name, part in question.items() if name != "ppi"}
+                    query = dict(today)
+                    identified = {name: part for name, part in query.items() if name != "ppi"}
                     key = hashlib.sha256(canonical_json(identified).encode("ascii")).hexdigest()
                     self._keys[payload["key"]] = key
-                return {**payload, "key": key, "analyst": analyst, "question": question}
+                return {**payload, "key": key, "analyst": analyst, "question": query}
             case "release" | "cancel":
                 return {**payload, "key": self._keys.get(payload["key"], payload["key"])}
         return payload
 
 
-def _as_today(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The same question as it would be written today, if it means the same today."""
-    if question["semantics"] == 1:
-        return _of_the_first(question)
-    if question["semantics"] == _ALIKE and "last_cases" in question:
-        plain = question["last_cases"] is None and question["own_anchor"] is None
-        return {**question, "semantics": _TODAY} if plain else None
+def _as_today(query: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The same query as it would be written today, if it means the same today."""
+    if query["semantics"] == 1:
+        return _of_the_first(query)
+    if query["semantics"] == _ALIKE and "last_cases" in query:
+        plain = query["last_cases"] is None and query["own_anchor"] is None
+        return {**query, "semantics": _TODAY} if plain else None
     return None
 
 
@@ -516,16 +521,16 @@ _ADDED: Mapping[str, Mapping[str, Any]] = {
 _MECHANISMS = {("sum", "laplace"), ("mean", "two-bin")}
 
 
-def _of_the_first(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _of_the_first(query: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """A sum or a mean over all cases; its noise and its numbers have not changed since."""
-    match question:
+    match query:
         case {
             "adjacency": "add-remove",
             "unit": "case",
             "groups": [None],
             "parts": [{"inputs": [{"filter": None, "within": None, "percent": None} as measure]}],
         }:
-            (part,) = question["parts"]
+            (part,) = query["parts"]
         case _:
             return None
     inputs = _completed(measure)
@@ -533,10 +538,10 @@ def _of_the_first(question: Mapping[str, Any]) -> Mapping[str, Any] | None:
         return None
     if not isinstance(measure["base"].get("start", ""), str):
         return None  # from or to an activity: which of several counts was settled later
-    paid = str(Epsilon(question["epsilon"]).fraction)
+    paid = str(Epsilon(query["epsilon"]).fraction)
     today = {**part, "inputs": [inputs], "epsilon": paid, "settings": []}
     scope = {"own_anchor": None, "last_cases": None, "cases": None}
-    return {**question, **scope, "parts": [today], "semantics": _TODAY}
+    return {**query, **scope, "parts": [today], "semantics": _TODAY}
 
 
 def _completed(node: JSON) -> JSON:

@@ -48,6 +48,7 @@ from pappi.values.answers import (
     TwoBinLikelihood,
     Verdict,
     bands_between,
+    bands_text,
     judge,
 )
 from pappi.values.periods import (

@@ -151,6 +151,14 @@ def bands_between(
     return tuple(band for band in Band if band in touched)
 
 
+def bands_text(bands: tuple[Band, ...]) -> str:
+    """
+    >>> bands_text((Band.GREEN,)), bands_text((Band.GREEN, Band.AMBER)), bands_text(tuple(Band))
+    ('green', 'green or amber', 'green, amber or red')
+    """
+    return " or ".join(filter(None, [", ".join(bands[:-1]), *bands[-1:]]))
+
+
 def _band(target: TargetRange, tolerated: TargetRange, value: Number) -> Band:
     if _holds(target, value):
         return Band.GREEN

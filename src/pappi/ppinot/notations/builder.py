@@ -17,7 +17,7 @@ cases (`mean`, `share`, `number`, …); everything else about the PPI is a metho
 in place: every call gives something new.
 
 What is built is a dict in the words of the catalogue notation, and is read as that notation is. So
-a PPI is the same question as the same YAML, to the digit of its key, with the same errors.
+a PPI is the same query as the same YAML, to the digit of its key, with the same errors.
 """
 
 from __future__ import annotations

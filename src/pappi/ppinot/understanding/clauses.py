@@ -631,7 +631,7 @@ def mentioned(mention: Mention, meant: T, *assumed: str) -> Way[T]:
             f"{mention.name}"
         )
     elif not mention.exact:
-        said.append(f"“{mention.words}” is taken as {_called(mention)}")
+        said.append(f"“{mention.words}” is read as {_called(mention)}")
     return Way(meant, (mention.score,), mention.used, (*said, *assumed), (kind,))
 
 

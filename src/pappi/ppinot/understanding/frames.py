@@ -185,7 +185,7 @@ class Frames:
         for at, token in enumerate(head.body):
             if self._is_subject(head, at, is_first=at == first):
                 self.clauses.names.subject = frozenset(token.places)
-                return (f"“{token.text}” is taken for the cases",)
+                return (f"“{token.text}” is read as the cases",)
         return ()
 
     def _is_subject(self, head: Head, at: int, *, is_first: bool) -> bool:
@@ -284,7 +284,7 @@ class Frames:
             words = self.clauses.content(right)
             says_all = "all" in [token.low for token in tokens[at : at + size + 2]]
             if says_all and all(stem(token.low) in created for token in words):
-                assumed = f"“{words[0].text}” is taken to be so in every case"
+                assumed = f"“{words[0].text}” is assumed to hold in every case"
                 yield left, using(Way(EVERY_CASE), (*tokens[at : at + size], *words), assumed)
             for among in self.clauses.conditions(right)[:2]:
                 weight = 0.75 if says_all else 1.0
@@ -327,7 +327,7 @@ class Frames:
         """A sentence that names nothing to measure is about the number of cases."""
         if head.function not in (None, Aggregation.SUM):
             return
-        assumed = "nothing is named to be measured: the number of cases is taken"
+        assumed = "no measure is named: cases are counted"
         body = head.body
         is_related = any(phrase_at(body, at, lexicon.RELATIVE) for at in range(1, len(body)))
         for way in self._count(head, slots):
@@ -391,7 +391,7 @@ class Frames:
         if slots.per_case and function in (None, Aggregation.SUM):
             function, assumed = (
                 Aggregation.MEAN,
-                ("“per case” is taken as the average over the cases",),
+                ("“per case” is read as the average over the cases",),
             )
         elif function is None:
             function, assumed = Aggregation.SUM, _EACH
@@ -424,7 +424,7 @@ _AS_SHARE = ("the average of yes (1) and no (0) is the share of cases",)
 
 
 def _unsaid(head: Head, usual: str) -> tuple[str, ...]:
-    return () if head.function else (f"no aggregation is named: {usual} is taken",)
+    return () if head.function else (f"no aggregation is named: {usual} is assumed",)
 
 
 def _aggregate(

@@ -7,7 +7,7 @@
 the average of the duration between the start of the case and the last time instant when
 activity "Pay claim" occurs, for every month
 >>> best.assumed[0]
-'“claim paid” is taken as activity Pay claim'
+'“claim paid” is read as activity Pay claim'
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def _rated(
         grouping = Grouping(DataMeasure(slots.group.name), keys or (FILL_IN,))
         measure = with_aggregated(measure, lambda _, part: replace(part, grouping=grouping))
         if not slots.group.exact:
-            assumed.append(f"“{slots.group.words}” is taken as attribute {slots.group.name}")
+            assumed.append(f"“{slots.group.words}” is read as attribute {slots.group.name}")
         if not keys:
             assumed.append(
                 f"the log lists no values of {slots.group.name}: write the groups in place of "
@@ -176,9 +176,9 @@ def _rated(
             unread = (*unread, Token(_limit_text(slots.target), 0, TokenKind.WORD))
     assumed += slots.said.values()
     nouns = [t for t in slots.rest if clauses.names.may_name(t) and t.at not in way.used]
-    assumed += (f"“{token.text}” is taken for the cases" for token in nouns)
+    assumed += (f"“{token.text}” is read as the cases" for token in nouns)
     if slots.scope is None:
-        assumed.append("no period is named: every month is taken")
+        assumed.append("no period is named: every month is assumed")
     assumed += _missing_bounds(measure)
     score = way.sure * penalty * clauses.readable(slots.rest, way.used)
     score *= _ASSUMED ** len(way.assumed) * _NOUN ** len(nouns)
@@ -220,7 +220,7 @@ def _target(
             amount = Fraction(number)
             if limit.unit == "%" or amount > 1:
                 return amount / 100
-            assumed.append(f"the target {number} is taken as {float(100 * amount):g} %")
+            assumed.append(f"the target {number} is read as {float(100 * amount):g} %")
             return amount
         fits = limit.unit != "%" or isinstance(measure, DerivedMultiInstance)
         return Fraction(number) if fits else None

@@ -170,7 +170,7 @@ def _find_repetition(slots: Slots, names: Names) -> None:
         if token.low in lexicon.REPEATED and not names.activities((token,)):
             once = Token(token.text, token.at, TokenKind.LIMIT, Limit(">", "1", "times"))
             slots.rest = (*slots.rest[:at], *slots.rest[at + 1 :], once)
-            slots.said["repeated"] = f"“{token.text}” is taken as more than once in a case"
+            slots.said["repeated"] = f"“{token.text}” is read as more than once in a case"
             return
 
 
@@ -202,7 +202,7 @@ def _find_target(slots: Slots) -> None:
         percent = _low(rest, at + 1) in ("%", "percent") and _low(rest, at + 2) == "of"
         if token.kind is TokenKind.NUMBER and percent and token.low.count(".") < 2:
             slots.target, slots.front_share = Limit(">=", token.low, "%"), True
-            slots.said["target"] = f"“{token.text} %” is taken as at least {token.text} %"
+            slots.said["target"] = f"“{token.text} %” is read as at least {token.text} %"
             begin = at - (_low(rest, at - 1) in ("in", "for"))
             slots.take(begin, at + 3 - begin)
             _drop_modal(slots)
@@ -230,7 +230,7 @@ def _find_target(slots: Slots) -> None:
     last = [token for token in rest if token.low not in (")", ".")][-2:]
     if len(last) == 2 and last[0].low in (",", ";", ":", "(") and last[1].limit is not None:
         slots.target = replace(last[1].limit, within=False)
-        slots.said["target"] = f"“{last[1].text}” is taken as the target"
+        slots.said["target"] = f"“{last[1].text}” is read as the target"
         slots.take(rest.index(last[1]), 1)
         return
     _drop_modal(slots)

@@ -199,7 +199,7 @@ def _time(fields: Fields) -> ReadMeasure | None:
     for key in ("from", "to"):
         fields.require(key, "a time measure")
     if fields.flag("computeUnfinished"):
-        message = "a log does not say when time stops that is still running at the end of a case"
+        message = "a log does not say how time that is still running at the end of a case goes on"
         fields.refuse("computeUnfinished", message, "measure up to the end of the case instead")
     start, end = read_moment(fields, "from"), read_moment(fields, "to")
     is_cyclic = bool(fields.word("timeMeasureType", _TYPES, "'LINEAR' or 'CYCLIC'"))

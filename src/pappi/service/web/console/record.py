@@ -168,22 +168,21 @@ def _alike(charged: ChargeRecord) -> tuple[str, str, str, int, str]:
     """Names are chosen by analysts, so queries with the same name still have separate rows."""
     charge = charged.charge
     digest = query_digest(charge.query)
-    return charge.log, charge.analyst, str(charge.query["ppi"]), charge.amount.nano, digest
+    return charge.log, charge.analyst, charge.ppi, charge.amount.nano, digest
 
 
 def _charge_row(cells: Sequence[ChargeRecord]) -> dict[str, Any]:
     newest, charge = cells[0], cells[0].charge
-    parts: Any = charge.query["parts"]
-    charged = [([account.block for account in c.charge.accounts], c.charge.amount) for c in cells]
+    charged = [(cell.charge.blocks, cell.charge.amount) for cell in cells]
     return {
         "seq": cells[-1].seq,
         "at": newest.at,
         "time": shown_time(newest.at),
         "analyst": charge.analyst,
-        "ppi": shortened(str(charge.query["ppi"]), _LONGEST_NAME),
+        "ppi": shortened(charge.ppi, _LONGEST_NAME),
         "log": charge.log,
         "address": log_address(charge.log),
-        "mechanisms": ", ".join(dict.fromkeys(str(part["mechanism"]) for part in parts)),
+        "mechanisms": ", ".join(dict.fromkeys(charge.mechanisms)),
         "epsilon": most_in_a_block(charged),
         "blocks": _span({block for blocks, _ in charged for block in blocks}),
         "cells": len(cells),

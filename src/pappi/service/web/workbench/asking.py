@@ -37,7 +37,7 @@ from pappi.service.web.workbench.composing import (
     shapes_for,
 )
 from pappi.service.web.workbench.pages import View, cards_of, paid_text, price_text
-from pappi.session import Analyst
+from pappi.session import LocalSession
 from pappi.values import BudgetLine, Epsilon, PublicLog, Quote
 
 _LADDER = tuple(map(Epsilon.of, ("0.02", "0.05", "0.1", "0.2", "0.5", "1")))
@@ -166,7 +166,7 @@ class CataloguePreview:
 
 
 def preview_of(
-    session: Analyst,
+    session: LocalSession,
     catalogue: Catalogue,
     accuracies: Mapping[int, str],
     epsilons: Mapping[int, Epsilon],
@@ -199,7 +199,7 @@ def preview_of(
 
 
 def _settled(
-    session: Analyst, catalogue: Catalogue, accuracies: Mapping[int, str]
+    session: LocalSession, catalogue: Catalogue, accuracies: Mapping[int, str]
 ) -> Iterator[tuple[Ppi, Quote]]:
     """Every PPI with its quote; those with a requested accuracy at the ε it costs.
 
@@ -220,7 +220,7 @@ def _settled(
 
 
 def _ladder(
-    session: Analyst,
+    session: LocalSession,
     catalogue: Catalogue,
     quote: Quote,
     forecast: Forecast | None,

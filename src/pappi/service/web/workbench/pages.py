@@ -29,7 +29,7 @@ from pappi.service.keys import Asking, Bearer
 from pappi.service.models import Name
 from pappi.service.web.forms import Sent, day_in
 from pappi.service.web.rendering import PageNumber, block_page, page
-from pappi.session import Analyst
+from pappi.session import LocalSession
 from pappi.store import SavedQuery
 from pappi.values import Answer, BudgetLine, By, PublicLog, Right, Series
 
@@ -196,7 +196,7 @@ class ComparisonCard:
 
 
 def compare_figures(
-    session: Analyst, catalogue: Catalogue, series: Sequence[Series], choice: ComparisonChoice
+    session: LocalSession, catalogue: Catalogue, series: Sequence[Series], choice: ComparisonChoice
 ) -> ComparisonCard:
     # What shows a comparison already has no figures of its own to pick from.
     offers = tuple(Offer.of(shown) for shown in series if not shown.view)
@@ -343,7 +343,7 @@ class SavedQueriesView(View):
         return RedirectResponse(_HOME, 303)
 
 
-def _saved(session: Analyst, identity: str) -> SavedQuery:
+def _saved(session: LocalSession, identity: str) -> SavedQuery:
     for query in session.saved():
         if query.id == identity:
             return query

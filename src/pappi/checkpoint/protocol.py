@@ -10,17 +10,9 @@ from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
-from pappi.checkpoint import (
-    Amount,
-    Budget,
-    Checked,
-    Ids,
-    LocalSession,
-    PastRelease,
-    Price,
-    Quotes,
-    Released,
-)
+from pappi.checkpoint.prices import Price
+from pappi.checkpoint.queries import Amount, Ids
+from pappi.checkpoint.views import Budget, Checked, PastRelease, Quotes, Released
 from pappi.ledger import Forecast
 from pappi.ppinot import Definitions
 from pappi.store import SavedQuery, Subscription
@@ -155,7 +147,8 @@ class Session(Protocol):
         that share of ε on the whole time. With the name of a `price`, nothing happens unless that
         is still the price. What would tell nothing is refused, unless it is to be released
         `anyway`. What can be derived from the record at least as exactly is not charged; with
-        `derived=True` it is derived however exact, and with False never.
+        `derived=True` it is derived however exact, and read together with what was paid for;
+        with False it is never derived.
         """
 
     def replay(
@@ -166,7 +159,10 @@ class Session(Protocol):
         total: Amount | None = None,
         ppi: Ids | None = None,
     ) -> Released:
-        """What was released before, at the ε the definitions name: costs nothing, ever."""
+        """What was released before at the ε the definitions name, or follows from that: free.
+
+        A PPI of which nothing is known yet is not among the series.
+        """
 
     def compare(
         self,
@@ -214,6 +210,3 @@ class Session(Protocol):
 
     def forget(self, identity: str) -> None:
         """Remove a saved query; what was released stays on record."""
-
-
-_LOCAL: type[Session] = LocalSession

@@ -1,4 +1,4 @@
-"""Standing questions: reserved in advance, released once each block is sealed, never twice."""
+"""Subscriptions: reserved in advance, released once each block is sealed, never twice."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def test_a_question_stands_no_longer_once_its_grant_is_withdrawn(workspace: Work
     assert spent(workspace) == {"2025-03": "0.4"}
 
 
-def test_standing_questions_are_limited_in_size_and_number(
+def test_subscriptions_are_limited_in_size_and_number(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subscriptions, "_LONGEST", 10)
