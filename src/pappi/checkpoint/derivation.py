@@ -332,6 +332,8 @@ class Derivations:
                     return None
                 weighted, measurement = binned
                 measurements.append(measurement)
+            draws = frozenset(one.charge.key for one, _ in weighted)
+            measurements[-1] = replace(measurements[-1], draws=draws)
             read.extend(weighted)
             noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
         plan = release.plan
@@ -719,15 +721,12 @@ def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterat
     if measure.limits:
         yield Bins.at(bounds, measure.limits)
         return
+    shown = measure.function is Aggregation.DISTRIBUTION
     for bins in sorted(known, key=lambda each: (-each.number, each.written)):
-        if bins.bounds == bounds and not (
-            measure.function is Aggregation.DISTRIBUTION and bins.own
-        ):
-            yield bins
-        elif measure.function is not Aggregation.DISTRIBUTION:
-            within = [limit for limit in bins.limits if bounds.low <= limit < bounds.high]
-            if within:
-                yield Bins.at(bounds, within)
+        if bins.bounds == bounds and not (shown and bins.own):
+            yield bins.shown if shown else bins
+        elif not shown and (within := bins.within(bounds)) is not None:
+            yield within
 
 
 def _is_number(measure: AggregatedMeasure) -> bool:
