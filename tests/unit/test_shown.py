@@ -66,7 +66,7 @@ def session(workspace: Workspace) -> LocalSession:
 
 
 def answers(session: LocalSession, question: Catalogue, epsilon: str = "1") -> tuple[Answer, ...]:
-    (series,) = session.release(question, epsilon)
+    series, *_ = session.release(question, epsilon)
     return series.answers
 
 
@@ -207,6 +207,22 @@ def test_sums_add_up(session: LocalSession) -> None:
     figures = [value(one) for one in answers(session, asked("days"))]
     to_date = [value(one) for one in answers(session, showing("days", "year to date"))]
     assert to_date == pytest.approx([sum(figures[: n + 1]) for n in range(3)], rel=1e-6)
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("name", ["days", "number", "damages", "damaged"])
+def test_sums_and_numbers_that_share_a_draw_add_up(session: LocalSession, name: str) -> None:
+    """One draw tells means and shares as well, which do not add up."""
+    figures = [value(one) for one in answers(session, asked(name, "stay", "rejected"))]
+    rolling = asked(name, "stay", "rejected", more="    show: rolling 2 months\n")
+    (quote, *_) = session.preview(rolling, "1")
+    assert not quote.new_charges
+    rolled = answers(session, rolling)
+    assert [value(one) for one in rolled] == pytest.approx(
+        [first + second for first, second in pairwise(figures)], rel=1e-4
+    )
+    widest = max(high - low for low, high in map(ends, rolled))
+    assert quote.margin == pytest.approx(widest / 2, rel=0.1)
 
 
 @pytest.mark.outside
