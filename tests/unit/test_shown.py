@@ -44,7 +44,7 @@ from pappi.report import (
     table_text,
 )
 from pappi.session import Workspace, from_wire, to_wire
-from pappi.values import ZERO, Answer, By, Calendar, Grid, Period, Series, Verdict
+from pappi.values import ZERO, Answer, By, Calendar, Epsilon, Grid, Period, Series, Verdict
 from tests.unit.test_derivation import asked, made
 
 STAYS = "stay"
@@ -151,6 +151,19 @@ def test_a_view_pays_for_its_figures_which_are_free_afterwards(session: LocalSes
     assert (quote.new_charges, quote.epsilon) == (plain.new_charges, plain.epsilon)
     assert all(one.charged > ZERO for one in answers(session, question))
     assert all(one.replayed for one in answers(session, asked(STAYS)))
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("view", ["change from the previous period", "rolling 2 months"])
+def test_a_view_of_which_one_figure_was_paid_for_is_not_derived(
+    session: LocalSession, view: str
+) -> None:
+    session.release(asked(STAYS, scope="between 2024-01-01 and 2024-01-31"), "3")
+    february, march = answers(session, showing(STAYS, view), "0.5")
+    assert {february.charged, march.charged} == {Epsilon.of("0.5")}
+    assert not february.derived_from
+    february, _ = answers(session, showing(STAYS, view), "0.5")
+    assert (february.charged, len(february.derived_from)) == (ZERO, 1)
 
 
 @pytest.mark.outside

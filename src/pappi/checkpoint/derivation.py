@@ -44,6 +44,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from pappi.checkpoint.queries import Derived, Figure, Known, Release
@@ -402,8 +403,12 @@ class Derivations:
         """
         if charge.query["own_anchor"] is not None:
             return period
-        covered = self._log.horizon.covered
+        covered = self._covered
         return Period(max(period.start, covered.start), min(period.end, covered.end))
+
+    @cached_property
+    def _covered(self) -> Period:
+        return self._log.horizon.covered
 
     # --- what the record tells about a function ---
 

@@ -43,12 +43,14 @@ from pappi.ppinot import (
 from pappi.store import LogDeclaration
 from pappi.values import (
     CONFIDENCE,
+    ZERO,
     Answer,
     Band,
     Beyond,
     By,
     Compared,
     Comparison,
+    Epsilon,
     Interval,
     Period,
     Series,
@@ -114,7 +116,7 @@ def _added(
         )
         yield replace(
             answer,
-            charged=last.answer.charged,
+            charged=_charged(whole),
             replayed=all(one.answer.replayed for one in whole),
             likelihood=None,  # neighbours share most of their cases
             simultaneous=None,
@@ -122,7 +124,15 @@ def _added(
         )
 
 
-def _sources(told: Iterable[Told]) -> tuple[Source, ...]:
+def _charged(told: Iterable[Told]) -> Epsilon:
+    """For the figure that cost most."""
+    return max(one.answer.charged for one in told)
+
+
+def _sources(told: Sequence[Told]) -> tuple[Source, ...]:
+    """None where a figure was paid for just now: that is not derived, and was not free."""
+    if _charged(told) > ZERO:
+        return ()
     sources = (source for one in told for source in one.answer.derived_from)
     return tuple(dict.fromkeys(sources))
 
@@ -171,7 +181,7 @@ def compared(
         cases=None,
         verdict=verdict,
         guarantee=guarantee,
-        charged=one.charged,
+        charged=_charged((first, second)),
         replayed=one.replayed and two.replayed,
         probability_met=None if aim is None else pair.chance(aim),
         bands=bands,
