@@ -16,7 +16,14 @@ from pappi.checkpoint.answers import Told, answer_of, bands_of, series_with, val
 from pappi.checkpoint.queries import Figure
 from pappi.errors import UsageError
 from pappi.ledger import KeyState
-from pappi.mechanisms import Combined, Uncertain, difference, difference_of_sums, ratio
+from pappi.mechanisms import (
+    Combined,
+    ReadOffBins,
+    Uncertain,
+    difference,
+    difference_of_sums,
+    ratio,
+)
 from pappi.planning import (
     Aim,
     Plan,
@@ -405,6 +412,9 @@ def _uncertain(figure: Figure, confidence: float, cut: tuple[float, float]) -> U
     value = value_of(figure)
     if value is None:
         return None
-    low, high = interval_of(figure.plan, _released(figure), confidence)
+    adds = any(isinstance(part.mechanism, ReadOffBins) for part in figure.plan.measurements)
+    level = (1 + confidence) / 2 if adds else confidence
+    low, high = interval_of(figure.plan, _released(figure), level)
     show = float(figure.plan.ppi.unit.factor)
-    return Uncertain(value, low - show * cut[0], high + show * cut[1], *_range(figure))
+    below, above = (show * each for each in cut)
+    return Uncertain(value, low, high, *_range(figure), below, above, adds)
