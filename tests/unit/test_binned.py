@@ -157,6 +157,24 @@ def test_quantiles_of_several_months_cover_in_the_bins_they_share(
     assert covered(combined, truth, drawn_from(mechanisms, DATA), FEWER) >= LEAST
 
 
+@pytest.mark.parametrize("level", [HALF, Fraction(9, 10)])
+def test_an_interval_that_ends_at_bins_is_no_wider_than_some_data_need(level: Fraction) -> None:
+    """Usually it holds more often than it says, as it covers whole bins; of some data hardly so.
+
+    With a share `level` of the cases below an empty bin, and the others above it, the quantile lies
+    in there, and both ends of the bin are as near as can be to leaving it out.
+    """
+    empty, number = 12, 300
+    low, high = (float(EVEN.edges[edge]) for edge in (empty, empty + 1))
+    below = round(number * level)
+    month = np.array([low - 0.1] * below + [high + 0.1] * (number - below))
+    mechanisms = [histogram(EVEN)] * 3
+    parts = [Part(each, EVEN.number) for each in mechanisms]
+    combined = combined_histogram(DAYS, parts, EVEN, level, integral=False)
+    found = covered(combined, (low + high) / 2, drawn_from(mechanisms, [month] * 3))
+    assert LEAST <= found <= 0.98, found
+
+
 def test_two_histograms_of_the_same_cases_are_weighed() -> None:
     good, poor = histogram(EVEN), histogram(EVEN, FIFTH / 3)
     size = EVEN.number
