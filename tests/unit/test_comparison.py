@@ -189,10 +189,11 @@ def of_medians(first: Values, second: Values, *, adds: bool) -> tuple[float, flo
             ends = mechanism.interval(noisy, 0.975 if adds else 0.95)
             value = mechanism.estimate(noisy).value or 0.0
             figures.append(Uncertain(value, *ends, 0.0, 30.0, adds=adds))
-        low, high = difference(*figures)
+        a, b = figures
+        low, high = difference(a, b)
         apart += low <= one - two <= high
         widths += high - low
-        low, high = ratio(*figures)
+        low, high = ratio(a, b)
         of_ratio += low <= one / two <= high
     return apart / draws, of_ratio / draws, widths / draws
 

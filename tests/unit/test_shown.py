@@ -223,6 +223,17 @@ def test_sums_add_up(session: LocalSession) -> None:
 
 
 @pytest.mark.outside
+@pytest.mark.parametrize(
+    ("name", "counted"), [("number", ""), ("damaged", " with a value of the last value of damage")]
+)
+def test_numbers_of_cases_are_called_so(session: LocalSession, name: str, counted: str) -> None:
+    """They are released as sums of truth values, which is nothing to say."""
+    (series,) = session.release(showing(name, "year to date"), "1")
+    said = f"the number of cases{counted}, for every month, shown as year to date"
+    assert series.sentence == said
+
+
+@pytest.mark.outside
 @pytest.mark.parametrize("name", ["days", "number", "damages", "damaged"])
 def test_sums_and_numbers_that_share_a_draw_add_up(session: LocalSession, name: str) -> None:
     """One draw tells means and shares as well, which do not add up."""
