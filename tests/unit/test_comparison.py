@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from pappi.mechanisms import (
+    Bins,
     Contribution,
     LaplaceSum,
     Mechanism,
+    NoisyHistogram,
     Outcome,
     Part,
     PresenceClass,
@@ -166,6 +168,53 @@ def test_a_sum_of_months_is_compared_with_another_by_the_law_of_all_their_noises
         low, high = difference_of_sums(half, early, half, late, 0.95)
         inside += low <= truth <= high
     assert LEAST <= inside / DRAWS <= MOST
+
+
+# --- medians, which are read off whole bins -----------------------------------------------------
+
+EVEN = Bins.even(DAYS, 16)
+
+
+def of_medians(first: Values, second: Values, *, adds: bool) -> tuple[float, float, float]:
+    """How often the intervals of the difference and of the ratio hold; and how wide that is."""
+    mechanism = NoisyHistogram(DAYS, TENTH, ADD_REMOVE, False, Fraction(1, 2), EVEN)  # noqa: FBT003
+    laws, chance = [mechanism.law(each) for each in (first, second)], random.Random(11)  # noqa: S311
+    one, two = float(np.median(first)), float(np.median(second))
+    apart, of_ratio, widths = 0, 0, 0.0
+    draws = DRAWS // 4
+    for _ in range(draws):
+        figures = []
+        for law in laws:
+            noisy = law.draw(chance.randrange)
+            ends = mechanism.interval(noisy, 0.975 if adds else 0.95)
+            value = mechanism.estimate(noisy).value or 0.0
+            figures.append(Uncertain(value, *ends, 0.0, 30.0, adds=adds))
+        a, b = figures
+        low, high = difference(a, b)
+        apart += low <= one - two <= high
+        widths += high - low
+        low, high = ratio(a, b)
+        of_ratio += low <= one / two <= high
+    return apart / draws, of_ratio / draws, widths / draws
+
+
+@pytest.mark.parametrize("number", [500, 5_000])
+def test_intervals_of_differences_of_medians_cover_wherever_in_their_bins_they_lie(
+    number: int,
+) -> None:
+    """One just above the end of a bin, the other at the end of its own."""
+    above, at = 5 * 1.875 + 0.001, 4 * 1.875
+    first, second = (np.full(number, value) for value in (above, at))
+    held = of_medians(first, second, adds=True)
+    assert min(held[:2]) >= LEAST
+    faulty = of_medians(second, first, adds=False)
+    assert min(faulty[:2]) < LEAST, "as if where in its bin a median lies were noise"
+
+
+def test_what_bounds_cut_adds_up_and_is_no_noise() -> None:
+    first, second = Uncertain(6.0, 5.0, 7.0, above=2.0), Uncertain(3.0, 2.0, 4.0, below=1.0)
+    low, high = difference(first, second)
+    assert (low, high) == pytest.approx((3 - 2**0.5, 3 + 2**0.5 + 3))
 
 
 # --- what is certain, and what is not -----------------------------------------------------------

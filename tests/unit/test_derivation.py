@@ -536,6 +536,22 @@ def test_several_limits_of_one_measure_are_one_histogram(workspace: Workspace) -
     derived(session, asked("upto_3", scope="whole time"), "0.4")
 
 
+def test_fine_bins_on_record_keep_nobody_from_asking(workspace: Workspace) -> None:
+    """There are up to 512 of them for a median, of which a distribution shows 64."""
+    workspace.grant("small", "100000")
+    session = workspace.checkpoint()
+    session.release(asked("median"), "900")
+    (exact, *_) = workspace.exact(asked("narrower"))
+    for take in (None, True, False):
+        (series,) = session.release(asked("narrower"), "900", derived=take)
+        assert series.answers[0].value == pytest.approx(exact.clipped, abs=0.1)
+    (shown_bins,) = session.release(asked("usual"), "0.1", derived=True)
+    for answer in shown_bins.answers:
+        assert answer.distribution is not None
+        assert len(answer.distribution.bins) == MOST_BINS
+        assert sum(each.cases for each in answer.distribution.bins) == pytest.approx(40, abs=1)
+
+
 def test_one_limit_asked_alone_stays_what_it_is(workspace: Workspace) -> None:
     (quote,) = workspace.checkpoint().preview(asked("below_2"), "0.4")
     assert quote.mechanism == "two-bin"

@@ -43,7 +43,7 @@ from pappi.report import (
     table_text,
 )
 from pappi.session import Workspace, from_wire, to_wire
-from pappi.values import ZERO, Answer, By, Calendar, Grid, Period, Series, Verdict
+from pappi.values import ZERO, Answer, By, Calendar, Epsilon, Grid, Period, Series, Verdict
 from tests.unit.test_derivation import asked, made
 
 STAYS = "stay"
@@ -65,7 +65,7 @@ def session(workspace: Workspace) -> LocalSession:
 
 
 def answers(session: LocalSession, question: Catalogue, epsilon: str = "1") -> tuple[Answer, ...]:
-    (series,) = session.release(question, epsilon)
+    series, *_ = session.release(question, epsilon)
     return series.answers
 
 
@@ -153,6 +153,19 @@ def test_a_view_pays_for_its_figures_which_are_free_afterwards(session: LocalSes
 
 
 @pytest.mark.outside
+@pytest.mark.parametrize("view", ["change from the previous period", "rolling 2 months"])
+def test_a_view_of_which_one_figure_was_paid_for_is_not_derived(
+    session: LocalSession, view: str
+) -> None:
+    session.release(asked(STAYS, scope="between 2024-01-01 and 2024-01-31"), "3")
+    february, march = answers(session, showing(STAYS, view), "0.5")
+    assert {february.charged, march.charged} == {Epsilon.of("0.5")}
+    assert not february.derived_from
+    february, _ = answers(session, showing(STAYS, view), "0.5")
+    assert (february.charged, len(february.derived_from)) == (ZERO, 1)
+
+
+@pytest.mark.outside
 def test_figures_and_their_views_in_one_catalogue_cost_the_figures(session: LocalSession) -> None:
     (plain,), (rolled,) = asked(STAYS).ppis, showing(STAYS, "rolling 2 months").ppis
     both = Catalogue("small", (plain, replace(rolled, id="rolled")))
@@ -206,6 +219,33 @@ def test_sums_add_up(session: LocalSession) -> None:
     figures = [value(one) for one in answers(session, asked("days"))]
     to_date = [value(one) for one in answers(session, showing("days", "year to date"))]
     assert to_date == pytest.approx([sum(figures[: n + 1]) for n in range(3)], rel=1e-6)
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize(
+    ("name", "counted"), [("number", ""), ("damaged", " with a value of the last value of damage")]
+)
+def test_numbers_of_cases_are_called_so(session: LocalSession, name: str, counted: str) -> None:
+    """They are released as sums of truth values, which is nothing to say."""
+    (series,) = session.release(showing(name, "year to date"), "1")
+    said = f"the number of cases{counted}, for every month, shown as year to date"
+    assert series.sentence == said
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("name", ["days", "number", "damages", "damaged"])
+def test_sums_and_numbers_that_share_a_draw_add_up(session: LocalSession, name: str) -> None:
+    """One draw tells means and shares as well, which do not add up."""
+    figures = [value(one) for one in answers(session, asked(name, "stay", "rejected"))]
+    rolling = asked(name, "stay", "rejected", more="    show: rolling 2 months\n")
+    (quote, *_) = session.preview(rolling, "1")
+    assert not quote.new_charges
+    rolled = answers(session, rolling)
+    assert [value(one) for one in rolled] == pytest.approx(
+        [first + second for first, second in pairwise(figures)], rel=1e-4
+    )
+    widest = max(high - low for low, high in map(ends, rolled))
+    assert quote.margin == pytest.approx(widest / 2, rel=0.1)
 
 
 @pytest.mark.outside

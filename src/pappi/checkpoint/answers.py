@@ -469,13 +469,13 @@ def series_with(
     view = plan.ppi.view
     by = view.by if isinstance(view, Comparing) else by
     about = f"{_COMPARED[by]} of " if by is not None else ""
-    from pappi.ppinot import sentence  # of what is answered only: a preview has no use for it
+    from pappi.ppinot import sentence, with_counts  # of answers: a preview has no use for them
 
     return Series(
         ppi=ppi.id,
         name=ppi.name,
         unit=(plan.ppi.unit if by is None else plan.ppi.unit_by(by)).name,
-        sentence=sentence(replace(plan.ppi, show=view)),
+        sentence=sentence(with_counts(replace(plan.ppi, show=view))),
         target=shown_aim(ppi, target_in(ppi, None)),
         answers=tuple(answers),
         clipping=clipping_text(plan, beyond),

@@ -44,6 +44,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from pappi.checkpoint.queries import Derived, Figure, Known, Release
@@ -332,6 +333,8 @@ class Derivations:
                     return None
                 weighted, measurement = binned
                 measurements.append(measurement)
+            draws = frozenset(one.charge.key for one, _ in weighted)
+            measurements[-1] = replace(measurements[-1], draws=draws)
             read.extend(weighted)
             noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
         plan = release.plan
@@ -400,8 +403,12 @@ class Derivations:
         """
         if charge.query["own_anchor"] is not None:
             return period
-        covered = self._log.horizon.covered
+        covered = self._covered
         return Period(max(period.start, covered.start), min(period.end, covered.end))
+
+    @cached_property
+    def _covered(self) -> Period:
+        return self._log.horizon.covered
 
     # --- what the record tells about a function ---
 
@@ -719,15 +726,12 @@ def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterat
     if measure.limits:
         yield Bins.at(bounds, measure.limits)
         return
+    shown = measure.function is Aggregation.DISTRIBUTION
     for bins in sorted(known, key=lambda each: (-each.number, each.written)):
-        if bins.bounds == bounds and not (
-            measure.function is Aggregation.DISTRIBUTION and bins.own
-        ):
-            yield bins
-        elif measure.function is not Aggregation.DISTRIBUTION:
-            within = [limit for limit in bins.limits if bounds.low <= limit < bounds.high]
-            if within:
-                yield Bins.at(bounds, within)
+        if bins.bounds == bounds and not (shown and bins.own):
+            yield bins.shown if shown else bins
+        elif not shown and (within := bins.within(bounds)) is not None:
+            yield within
 
 
 def _is_number(measure: AggregatedMeasure) -> bool:

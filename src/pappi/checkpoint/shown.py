@@ -24,7 +24,14 @@ from pappi.checkpoint.answers import (
 from pappi.checkpoint.queries import Figure
 from pappi.errors import UsageError
 from pappi.ledger import KeyState
-from pappi.mechanisms import Combined, Uncertain, difference, difference_of_sums, ratio
+from pappi.mechanisms import (
+    Combined,
+    ReadOffBins,
+    Uncertain,
+    difference,
+    difference_of_sums,
+    ratio,
+)
 from pappi.planning import (
     Aim,
     Plan,
@@ -48,12 +55,14 @@ from pappi.ppinot import (
 from pappi.store import LogDeclaration
 from pappi.values import (
     CONFIDENCE,
+    ZERO,
     Answer,
     Band,
     Beyond,
     By,
     Compared,
     Comparison,
+    Epsilon,
     Interval,
     Period,
     Series,
@@ -119,7 +128,7 @@ def _added(
         )
         yield replace(
             answer,
-            charged=last.answer.charged,
+            charged=_charged(whole),
             replayed=all(one.answer.replayed for one in whole),
             likelihood=None,  # neighbours share most of their cases
             simultaneous=None,
@@ -127,7 +136,15 @@ def _added(
         )
 
 
-def _sources(told: Iterable[Told]) -> tuple[Source, ...]:
+def _charged(told: Iterable[Told]) -> Epsilon:
+    """For the figure that cost most."""
+    return max(one.answer.charged for one in told)
+
+
+def _sources(told: Sequence[Told]) -> tuple[Source, ...]:
+    """None where a figure was paid for just now: that is not derived, and was not free."""
+    if _charged(told) > ZERO:
+        return ()
     sources = (source for one in told for source in one.answer.derived_from)
     return tuple(dict.fromkeys(sources))
 
@@ -176,7 +193,7 @@ def compared(
         cases=None,
         verdict=verdict,
         guarantee=guarantee,
-        charged=one.charged,
+        charged=_charged((first, second)),
         replayed=one.replayed and two.replayed,
         probability_met=None if aim is None else pair.chance(aim),
         bands=bands,
@@ -390,6 +407,9 @@ def _uncertain(figure: Figure, confidence: float, cut: tuple[float, float]) -> U
     value = value_of(figure)
     if value is None:
         return None
-    low, high = interval_of(figure.plan, _released(figure), confidence)
+    adds = any(isinstance(part.mechanism, ReadOffBins) for part in figure.plan.measurements)
+    level = (1 + confidence) / 2 if adds else confidence
+    low, high = interval_of(figure.plan, _released(figure), level)
     show = float(figure.plan.ppi.unit.factor)
-    return Uncertain(value, low - show * cut[0], high + show * cut[1], *_range(figure))
+    below, above = (show * each for each in cut)
+    return Uncertain(value, low, high, *_range(figure), below, above, adds)

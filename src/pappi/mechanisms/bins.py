@@ -117,6 +117,14 @@ class Bins:
             )
         return cls(bounds, own, " ".join(map(str, own)))
 
+    def within(self, bounds: Bounds) -> Bins | None:
+        """Those that there are within other bounds, of the same limits; None without any.
+
+        What lies beyond these is in the outermost bins, as ever.
+        """
+        inside = tuple(each for each in self.limits if bounds.low <= each < bounds.high)
+        return Bins(bounds, inside, " ".join(map(str, inside))) if inside else None
+
     @classmethod
     def read(cls, written: str, bounds: Bounds) -> Bins:
         """The bins of a question on record.
@@ -134,6 +142,14 @@ class Bins:
                 return cls.whole(bounds)
             case limits:
                 return cls.at(bounds, tuple(map(Fraction, limits)))
+
+    @property
+    def shown(self) -> Bins:
+        """The same if there are not too many to show, or else coarser ones, made of them."""
+        kind, *number = self.written.split()
+        if self.own or not number or self.number <= MOST_BINS:
+            return self
+        return Bins.read(f"{kind} {MOST_BINS}", self.bounds)
 
     @property
     def own(self) -> bool:

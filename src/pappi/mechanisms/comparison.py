@@ -19,6 +19,11 @@ says nothing of how far off the estimate is, as the truth may well be there: suc
 added, not squared. Then that figure never fails on this side, and the other one as rarely as its
 own interval does.
 
+**What no noise decides** is added, too. The interval of a median that is read off bins covers whole
+bins, and where in them it lies is a matter of the cases: of both figures it may be at the far end
+at once. Each then has the confidence (1 + c)/2, so that both hold with c. How far beyond the bounds
+cases may lie is likewise no noise (`Uncertain.below` and `above`).
+
 **Ratios** a/b of what cannot be negative are those r at which a − r·b may be 0, by the interval of
 that difference (as Fieller has it). Its ends fall with r, so each has one root; if b may be 0,
 there is no upper end.
@@ -43,27 +48,50 @@ _DUST = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Uncertain:
-    """A figure, its interval, and where it can lie at all."""
+    """A figure, its interval, and where it can lie at all.
+
+    It may lie so far `below` that, and `above`, for reasons that are no noise. `adds` if that is so
+    of its whole interval.
+    """
 
     value: float
     low: float
     high: float
     least: float = -math.inf
     most: float = math.inf
+    below: float = 0.0
+    above: float = 0.0
+    adds: bool = False
 
     @property
-    def down(self) -> tuple[float, bool]:
-        """How far below the value it may lie, and whether nothing but its range says so."""
-        return max(self.value - self.low, 0.0), self.low <= self.least + self._dust
+    def down(self) -> _Reach:
+        return _Reach(
+            max(self.value - self.low, 0.0),
+            self.adds or self.low <= self.least + self._dust,
+            self.below,
+        )
 
     @property
-    def up(self) -> tuple[float, bool]:
-        return max(self.high - self.value, 0.0), self.high >= self.most - self._dust
+    def up(self) -> _Reach:
+        return _Reach(
+            max(self.high - self.value, 0.0),
+            self.adds or self.high >= self.most - self._dust,
+            self.above,
+        )
 
     @property
     def _dust(self) -> float:
         ends = (abs(end) for end in (self.least, self.most) if math.isfinite(end))
         return _DUST * max(ends, default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """How far a figure may lie from its value on one side, and whether that must be added."""
+
+    noise: float
+    adds: bool
+    further: float
 
 
 def difference(first: Uncertain, second: Uncertain, times: float = 1.0) -> Range:
@@ -75,18 +103,18 @@ def difference(first: Uncertain, second: Uncertain, times: float = 1.0) -> Range
     )
 
 
-def _together(own: tuple[float, bool], other: tuple[float, bool], times: float) -> float:
-    (one, open_one), (two, open_two) = own, other
-    two = times * two if times else 0.0
-    return one + two if open_one or open_two else math.hypot(one, two)
+def _together(own: _Reach, other: _Reach, times: float) -> float:
+    one, two = own.noise, times * other.noise if times else 0.0
+    both = one + two if own.adds or other.adds else math.hypot(one, two)
+    return both + own.further + (times * other.further if times else 0.0)
 
 
 def ratio(first: Uncertain, second: Uncertain) -> Range:
     """The interval of first/second, neither of which can be negative; it may have no upper end."""
     low = 0.0
-    if first.low > 0 and math.isfinite(second.high):
+    if first.low > first.below and math.isfinite(second.high):
         low = _root(lambda times: difference(first, second, times)[0])
-    if second.low <= 0:
+    if second.low <= second.below:
         return low, math.inf
     return low, _root(lambda times: difference(first, second, times)[1])
 

@@ -223,20 +223,21 @@ class Chances:
     """Equally likely chances for the function with that index: the same in every run.
 
     A rank-1 lattice: every column has all chances once, and no two are in step. Each function
-    has three columns of its own.
+    has three columns of its own. `mirrored`, all noise has the other sign.
     """
 
     index: int
+    mirrored: bool = False
 
     def exactly(self, value: float) -> Floats:
         return np.full(_CHANCES, value)
 
     def uniform(self, column: int = 0) -> Floats:
-        return _uniform(_COLUMNS_EACH * self.index + column)
+        return self._turned(_uniform(_COLUMNS_EACH * self.index + column))
 
     def laplace(self, column: int = 0) -> Floats:
         """Laplace noise of scale 1."""
-        return _laplace(_COLUMNS_EACH * self.index + column)
+        return self._signed(_laplace(_COLUMNS_EACH * self.index + column))
 
     def whole_laplace(self, scale: Fraction, column: int = 0) -> Floats:
         """Discrete Laplace noise of that scale: see `tails`."""
@@ -245,15 +246,22 @@ class Chances:
     def whole_laplaces(self, scale: Fraction, columns: int) -> Floats:
         """The same in the first columns, a row for each."""
         first = _COLUMNS_EACH * self.index
-        return _whole_laplace(scale, _uniform_rows(range(first, first + columns)))
+        return _whole_laplace(scale, self._turned(_uniform_rows(range(first, first + columns))))
 
     def normal(self, column: int = 0) -> Floats:
         """Normal noise of deviation 1."""
-        return _normal(_COLUMNS_EACH * self.index + column)
+        return self._signed(_normal(_COLUMNS_EACH * self.index + column))
 
     def hexagonal(self) -> tuple[Floats, Floats]:
         """Noise on two sums, as in `noise.hexagonal_laplace`, of scale 1."""
-        return _hexagonal(_COLUMNS_EACH * self.index)
+        first, second = _hexagonal(_COLUMNS_EACH * self.index)
+        return self._signed(first), self._signed(second)
+
+    def _turned(self, chances: Floats) -> Floats:
+        return 1 - chances if self.mirrored else chances
+
+    def _signed(self, noise: Floats) -> Floats:
+        return -noise if self.mirrored else noise
 
 
 @lru_cache(maxsize=_COLUMNS)

@@ -71,6 +71,7 @@ _PIECES = 64
 
 # Of the chances, every so many are evaluated where a formula must be evaluated one by one.
 _FEW_FOR_TYPICAL, _FEW_FOR_LAW = 16, 8
+_FEW_TOGETHER = 4  # functions that share a draw
 _KEPT = 0.98
 
 
@@ -102,14 +103,33 @@ def error_law(
         for measurement in measurements
     ):
         return None
-    errors = [
-        _in_range(ppi, values) - scenario.value
-        for scenario, values in _released(
-            ppi, measurements, _scenarios(ppi, measurements, cases), _FEW_FOR_LAW
-        )
-    ]
-    in_scenarios = atom_tails(np.concatenate(errors))
-    return ErrorLaw(in_scenarios.beyond, IN_SCENARIOS, shrinks=False, start=typical)
+    scenarios, laws = _scenarios(ppi, measurements, cases), []
+    for chances in _chances(measurements):
+        released = _released(ppi, measurements, scenarios, _FEW_FOR_LAW, chances=chances)
+        errors = [_in_range(ppi, values) - scenario.value for scenario, values in released]
+        laws.append(atom_tails(np.concatenate(errors)))
+    if not laws:
+        return None
+
+    def beyond(distance: float) -> float:
+        return max(law.beyond(distance) for law in laws)
+
+    return ErrorLaw(beyond, IN_SCENARIOS, shrinks=False, start=typical)
+
+
+def _chances(measurements: Sequence[Measurement]) -> list[list[Chances]]:
+    """Those of each function; of functions that share a draw, in each way they may go together.
+
+    Their noises depend on each other, however that may be: so they are taken to rise and fall as
+    one, or against each other, whichever is worse. Of many functions there are too many ways.
+    """
+    every = [draw for measurement in measurements for draw in measurement.draws]
+    if len(every) == len(set(every)):
+        return [[Chances(index) for index in range(len(measurements))]]
+    if len(measurements) > _FEW_TOGETHER:
+        return []
+    ways = product((False, True), repeat=len(measurements) - 1)
+    return [[Chances(0, mirrored=each) for each in (False, *way)] for way in ways]
 
 
 def contributions(ppi: Ppi, measurements: Sequence[Measurement], cases: int) -> tuple[float, ...]:
@@ -270,17 +290,22 @@ def _released(
     scenarios: Sequence[_PpiScenario],
     few: int,
     alone: str | None = None,
+    chances: Sequence[Chances] | None = None,
 ) -> Iterator[tuple[_PpiScenario, Floats]]:
-    """Equally likely values of the PPI in each scenario; with the noise of one function alone."""
+    """Equally likely values of the PPI in each scenario; with the noise of one function alone.
+
+    At the `chances` of each function; without any, all are independent.
+    """
     step = 1 if is_arithmetic(ppi.measure) else few
     known: dict[Scenario, Floats] = {}
     for index, measurement in enumerate(measurements):
-        chances, noisy = Chances(index), alone in (None, measurement.path)
+        own = Chances(index) if chances is None else chances[index]
+        noisy = alone in (None, measurement.path)
         for function in {scenario.functions[index]: None for scenario in scenarios}:
             released = (
-                measurement.mechanism.outcomes(function, chances)
+                measurement.mechanism.outcomes(function, own)
                 if noisy
-                else chances.exactly(function.value)
+                else own.exactly(function.value)
             )
             known[function] = released[::step]
     paths = [measurement.path for measurement in measurements]

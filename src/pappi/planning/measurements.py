@@ -87,6 +87,8 @@ class Measurement:
     case's bucket if it deals cases into `buckets`. `settings` are what else its output
     distribution depends on: with the inputs and its epsilon they say what is released. `share`
     is its share of the plan's epsilon, before anything is set aside for persons or neighbours.
+    Of what is derived, `draws` are the keys of the releases that it is read off: two functions that
+    share one have noises that depend on each other.
     """
 
     path: str
@@ -95,6 +97,7 @@ class Measurement:
     settings: tuple[tuple[str, str], ...] = ()
     buckets: int | None = None
     share: Fraction = Fraction(1)
+    draws: frozenset[str] = frozenset()
 
     @property
     def recorded_inputs(self) -> tuple[AggregatedMeasure, ...]:

@@ -279,7 +279,7 @@ def open_interval_of(
     `closed` is that of clipped cases. It is enough where the cases beyond the bounds are counted,
     where nobody wants that, and where nothing is cut.
     """
-    inputs = (measure for part in plan.measurements for measure in _own_inputs(plan.ppi, part))
+    inputs = (measure for part in plan.measurements for measure in own_inputs(plan.ppi, part))
     is_cut = any(any(sides_cut(measure, vocabulary)) for measure in inputs)
     if plan.tells_beyond or not plan.ppi.release.clipping or not is_cut:
         return closed
@@ -293,7 +293,7 @@ def open_interval_of(
 
 
 def _opened(ppi: Ppi, part: Measurement, ends: Range, vocabulary: Vocabulary | None) -> Range:
-    inputs = _own_inputs(ppi, part)
+    inputs = own_inputs(ppi, part)
     sides = [sides_hidden(ppi, measure, ends, vocabulary) for measure in inputs]
     if len(sides) == 1:
         ((below, above),) = sides
@@ -308,7 +308,7 @@ def _opened(ppi: Ppi, part: Measurement, ends: Range, vocabulary: Vocabulary | N
     return (ends[0], most) if least >= 0 else (least, ends[1])
 
 
-def _own_inputs(ppi: Ppi, part: Measurement) -> tuple[AggregatedMeasure, ...]:
+def own_inputs(ppi: Ppi, part: Measurement) -> tuple[AggregatedMeasure, ...]:
     """Those that a PPI is about; a draw may answer others as well."""
     return (ppi.measure,) if isinstance(ppi.measure, AggregatedMeasure) else part.inputs
 

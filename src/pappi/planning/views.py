@@ -14,13 +14,14 @@ from functools import lru_cache
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms import Combined, ErrorLaw, Outcome, added
+from pappi.mechanisms import Combined, ErrorLaw, Mechanism, Outcome, added
 from pappi.planning.cells import periods_of
 from pappi.planning.error_prediction import error_law, predicted_error
 from pappi.planning.measurements import Measurement
-from pappi.planning.plan import Plan, plan_derived, within_range
+from pappi.planning.plan import Plan, own_inputs, plan_derived, within_range
 from pappi.planning.trials import HalfWidths, expected_half_widths
 from pappi.ppinot import (
+    AggregatedMeasure,
     Aggregation,
     Between,
     Change,
@@ -96,20 +97,26 @@ def added_plan(
     measurements, together = [], []
     for number, part in enumerate(first.measurements):
         outcomes = [figure[number] for figure in noisy]
-        mechanism = _added([plan.measurements[number] for plan in plans], outcomes)
+        inputs = own_inputs(first.ppi, part)
+        mechanisms = [plan.measurements[number].mechanism for plan in plans]
+        mechanism = _added(inputs, mechanisms, outcomes)
         if mechanism is None:
             return None
-        measurements.append(Measurement(part.path, part.inputs, mechanism))
+        draws = frozenset[str]().union(*(plan.measurements[number].draws for plan in plans))
+        measurements.append(Measurement(part.path, inputs, mechanism, draws=draws))
         together.append(tuple(number for outcome in outcomes for number in outcome))
     epsilon = max((plan.epsilon for plan in plans), key=lambda epsilon: epsilon.nano)
     expected = replace(first.expected, cases=len(plans) * first.expected.cases)
     return plan_derived(first.ppi, Epsilon(epsilon.nano), measurements, expected), tuple(together)
 
 
-def _added(parts: Sequence[Measurement], outcomes: Sequence[Outcome]) -> Combined | None:
-    inputs = parts[0].inputs
+def _added(
+    inputs: Sequence[AggregatedMeasure],
+    mechanisms: Sequence[Mechanism],
+    outcomes: Sequence[Outcome],
+) -> Combined | None:
     of_sums = len(inputs) == 1 and inputs[0].function is Aggregation.SUM
-    mechanisms, sizes = [part.mechanism for part in parts], list(map(len, outcomes))
+    sizes = list(map(len, outcomes))
     return added(mechanisms, sizes, of_sums=of_sums, counts=len(inputs) == 1)
 
 

@@ -17,7 +17,13 @@ people write by hand are read with them.
 from typing import TYPE_CHECKING
 
 from pappi.lazy import lazy_imports
-from pappi.ppinot.canonical import anchor_time, canonical_form, reduced_form, with_default_bounds
+from pappi.ppinot.canonical import (
+    anchor_time,
+    canonical_form,
+    reduced_form,
+    with_counts,
+    with_default_bounds,
+)
 from pappi.ppinot.checks import check_catalogue, require_sound
 from pappi.ppinot.expressions.grammar import render
 from pappi.ppinot.expressions.nodes import (

@@ -114,6 +114,28 @@ def _as_sum(measure: AggregatedMeasure) -> AggregatedMeasure:
     return replace(measure, function=Aggregation.SUM, base=base, bounds=UNIT_INTERVAL)
 
 
+def with_counts(ppi: Ppi) -> Ppi:
+    """The same PPI; numbers of cases are written as people ask for them, not as sums."""
+
+    def counted(_: str, measure: AggregatedMeasure) -> AggregatedMeasure:
+        base = _counted(measure)
+        return measure if base is None else replace(measure, function=Aggregation.COUNT, base=base)
+
+    return replace(ppi, measure=with_aggregated(ppi.measure, counted))
+
+
+def _counted(measure: AggregatedMeasure) -> SingleInstance | None:
+    """Of which the cases are counted that have it: `_as_sum` backwards."""
+    if measure.function is not Aggregation.SUM or measure.bounds != UNIT_INTERVAL:
+        return None
+    if measure.base == EVERY_CASE:
+        return EVERY_CASE
+    base, present = measure.base, Not(IsMissing(Name("x")))
+    if not isinstance(base, DerivedSingleInstance) or base.formula != present:
+        return None
+    return dict(base.variables)["x"]
+
+
 def _both(first: SingleInstance | None, second: SingleInstance | None) -> SingleInstance | None:
     if first is None or second is None:
         return first or second
