@@ -203,6 +203,22 @@ def test_the_owner_sees_what_bounds_cut_off(
         assert (answer.cases, answer.beyond) == (30, beyond)
 
 
+@pytest.mark.parametrize(("formula", "times"), [("2 * a", 2), ("a / 3", 1 / 3), ("a - b", 1)])
+def test_the_owner_sees_a_formula_and_not_its_variable(
+    workspace: Workspace, formula: str, times: float
+) -> None:
+    """Of one variable as of two: claims take 3 days in the mean; cut at 2 days, 1.8."""
+    stay = "{mean: {time: {from: case start, to: case end}}}"
+    two = f", b: {stay}" if "b" in formula else ""
+    bounds = "a: [0 days, 2 days]" + (", b: [0 days, 9 days]" if two else "")
+    text = f"log: small\nppis: [{{id: p, measure: {{derive: {formula}, a: {stay}{two}}}, bounds: "
+    for answer in workspace.exact(catalogue(f"{text}{{{bounds}}}, unit: days}}]")):
+        b = 3 if two else 0
+        assert answer.value == pytest.approx(3 * times - b)
+        assert answer.clipped == pytest.approx(1.8 * times - b)
+        assert answer.beyond == 18
+
+
 def test_without_public_bounds_there_is_nothing_to_clip_to(workspace: Workspace) -> None:
     text = SOJOURN.replace("bounds: [0 days, 10 days]", "bounds: private")
     for answer in workspace.exact(catalogue(text)):

@@ -153,7 +153,7 @@ def test_a_preview_is_drawn_as_a_page_and_as_charts(run: Run, tmp_path: Path) ->
         "preview", CATALOGUE, "--svg", tmp_path / "svg", "--html", tmp_path / "p" / "p.html"
     )
     assert code == 0
-    assert "more queries like this fit" in out
+    assert "such queries fit into the budget of block" in out
     assert "never runs out" in out
     page = (tmp_path / "p" / "p.html").read_text(encoding="utf-8")
     # Of each PPI its error and its tree, and the budget of the log.

@@ -19,11 +19,14 @@ from pappi.ledger import KeyState
 from pappi.mechanisms import (
     FAR_WIDTHS,
     BeyondBounds,
+    Clipped,
     Contribution,
     PresenceClass,
+    hidden_by_bounds,
     joint_members,
     read_set,
 )
+from pappi.mechanisms.beyond import FORECAST, JUDGED
 from pappi.mechanisms.joint import written_set
 from pappi.planning import (
     Plan,
@@ -302,6 +305,21 @@ def test_a_bound_that_hides_the_truth_gives_no_firm_verdict(workspace: Workspace
     assert all(answer.best.clipping_decides for answer in smoothed.answers)
 
 
+def test_a_chance_that_clipping_may_change_is_said_to_be_of_clipped_values(
+    workspace: Workspace,
+) -> None:
+    """Clipped at three days the mean is 2.4 days, as it is 3; "97 % likely met" would mislead."""
+    (series,) = workspace.checkpoint().release(stay(target=2.45), "0.3", anyway=True)
+    said = [judged_text(answer) for answer in series.answers]
+    by_chance = [text for text in said if "likely met" in text]
+    assert by_chance
+    assert all(text.endswith(" likely met as clipped") for text in by_chance)
+    (series,) = workspace.checkpoint().release(stay(bound=5, target=3), "0.3", anyway=True)
+    said = [judged_text(answer) for answer in series.answers]
+    assert any(text.endswith(" likely met") for text in said)
+    assert not any("as clipped" in text for text in said)
+
+
 def test_what_clipping_cannot_turn_stays_firm(workspace: Workspace) -> None:
     """What is missed although long cases were cut is missed all the more."""
     series = released(workspace, stay(target=2))
@@ -341,16 +359,29 @@ def test_a_period_is_judged_by_all_unless_it_surely_differs(workspace: Workspace
     plan = planned(stay().ppis[0], Epsilon.of("0.5"), workspace.log("small").public)
     mechanism = plan.measurements[0].mechanism
     values = np.full(200, 1.0) * 86_400e6
-    most, some = (mechanism.law(np.where(np.arange(200) < cut, 1e15, values)) for cut in (100, 16))
+    cut = (mechanism.law(np.where(np.arange(200) < some, 1e15, values)) for some in (6, 16, 100))
     few = mechanism.beyond(tuple(mechanism.law(values).centres))  # type: ignore[attr-defined]
     assert few is not None
     pool = few + few + few + few + few + few
-    near, far = (tuple(law.centres) for law in (some, most))  # type: ignore[attr-defined]
-    alone = mechanism.beyond(near)
+    perhaps, near, far = (tuple(law.centres) for law in cut)  # type: ignore[attr-defined]
+    alone = mechanism.beyond(perhaps)
     assert alone is not None
-    assert answered(plan, workspace, near, pool) == 0  # in the others, next to no case is cut
-    assert answered(plan, workspace, near, alone) > 3 * 0.1
+    assert answered(plan, workspace, perhaps, pool) == 0  # in the others, next to no case is cut
+    assert answered(plan, workspace, perhaps, alone) > 3 * 0.05
+    # Of itself it surely has some: 16 of 200 cases, give or take about as many.
+    assert 3 * FAR_WIDTHS * 0.02 < answered(plan, workspace, near, pool) < 3 * FAR_WIDTHS * 0.08
     assert answered(plan, workspace, far, pool) > 3 * FAR_WIDTHS * 0.4
+
+
+def test_a_forecast_is_as_cautious_as_the_epsilon_by_need_was_found_by() -> None:
+    """It is part of a query's key; the judgement may become stricter."""
+    own = BeyondBounds(-80.0, 100.0, 9.0, 9.0)
+    clipped = Clipped(2.0, 1.5, 2.5, TEN, is_sum=False)
+    (_, judged), (_, forecast) = (
+        hidden_by_bounds(clipped, own, own, (False, True), caution)
+        for caution in (JUDGED, FORECAST)
+    )
+    assert forecast == pytest.approx(judged / 4)
 
 
 # --- words for what is not counted ----------------------------------------------------------------

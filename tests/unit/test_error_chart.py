@@ -197,7 +197,7 @@ def test_a_preview_page_has_a_table_beneath_each_chart_and_asks_for_nothing() ->
     assert page.count("<table") == 6
     assert "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
-    assert "2 more queries like this fit" in page
+    assert "2 such queries fit into the budget of block 2024-01" in page
 
 
 def test_nothing_costs_nothing_and_has_no_forecast() -> None:

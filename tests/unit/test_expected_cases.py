@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from statistics import median
 
@@ -56,6 +56,10 @@ from tests.small_logs import claims, workspace_with
 
 LOG = public_log()
 MEAN = "mean: {data: amount}"
+OF_RANKS = {
+    "median": "median: {data: amount}",
+    "90th percentile": "percentile: {data: amount}, percent: 90",
+}
 BY_REGION = ", by: {data: region, keys: [north, east, south, west]}"
 ONLY_NORTH = ", where: {condition: region == 'north'}"
 
@@ -476,6 +480,20 @@ def test_the_interval_of_a_formula_is_forecast_as_it_will_be(formula: str, perio
 def test_a_loose_median_whose_interval_is_its_whole_range_tells_nothing() -> None:
     asked = ppi("median: {data: amount}", "bounds: [0, 100000, loose], epsilon: 0.5")
     assert quote_of(planned(asked, None, LOG), LOG, 0, 0).tells_nothing
+
+
+@pytest.mark.parametrize("function", OF_RANKS)
+@pytest.mark.parametrize("epsilon", ["0.05", "0.06", "0.08", "0.1", "0.15", "0.3"])
+def test_a_longer_period_is_never_answered_by_a_point_where_a_shorter_one_is_not(
+    function: str, epsilon: str
+) -> None:
+    """A longer period has finer bins, which are for its own cases and not those of a block."""
+    log, halves = under(expected_cases=375), []
+    for scope in PERIODS[1:]:
+        asked = ppi(OF_RANKS[function], f"scope: {scope}")
+        quote = quote_of(planned(asked, Epsilon.of(epsilon), log), log, 0, 0)
+        halves.append(quote.interval_half_width or math.nan)
+    assert all(longer <= 1.05 * shorter for shorter, longer in pairwise(halves)), halves
 
 
 @pytest.mark.outside

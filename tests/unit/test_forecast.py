@@ -33,7 +33,7 @@ def forecast_text(found: Forecast) -> str:
 
 
 def asked(purse: RemainingBudget = PURSE, price: Epsilon = TENTH, *blocks: str) -> Forecast:
-    return forecast(purse, price, blocks or tuple(LEFT), MONTHS, MARCH)
+    return forecast(purse, dict.fromkeys(blocks or LEFT, price), MONTHS, MARCH)
 
 
 def test_the_worst_block_says_how_often_a_question_fits() -> None:
@@ -70,7 +70,7 @@ def test_a_budget_that_outlives_everybody_lasts_for_ever() -> None:
     assert asked(replace(PURSE, total=Epsilon.of(10**6))).until is None
     years = Grid(Calendar.YEAR, 100)
     rich = replace(PURSE, total=Epsilon.of(100))
-    assert forecast(rich, TENTH, ["2024-01"], years, MARCH).until is None
+    assert forecast(rich, {"2024-01": TENTH}, years, MARCH).until is None
 
 
 def test_a_question_must_cost_something() -> None:
@@ -79,28 +79,46 @@ def test_a_question_must_cost_something() -> None:
 
 
 amounts = st.integers(0, 3 * 10**9).map(Epsilon)
+prices = st.integers(1, 10**9).map(Epsilon)
 
 
 @given(
-    st.dictionaries(st.text(max_size=3), amounts, max_size=4),
+    st.dictionaries(st.text(max_size=3), st.tuples(amounts, prices), min_size=1, max_size=4),
     amounts,
     st.none() | amounts,
-    st.integers(1, 10**9).map(Epsilon),
 )
 def test_as_many_as_are_said_to_fit_fit_and_one_more_does_not(
-    left: dict[str, Epsilon], coming: Epsilon, total: Epsilon | None, price: Epsilon
+    blocks: dict[str, tuple[Epsilon, Epsilon]], coming: Epsilon, total: Epsilon | None
 ) -> None:
-    purse = RemainingBudget(left, ONE, coming, total)
-    found = forecast(purse, price, list(left), MONTHS, MARCH)
+    purse = RemainingBudget({name: left for name, (left, _) in blocks.items()}, ONE, coming, total)
+    priced = {name: price for name, (_, price) in blocks.items()}
+    found = forecast(purse, priced, MONTHS, MARCH)
 
     def fits(times: int) -> bool:
-        each = all(amount.nano >= times * price.nano for amount in left.values())
-        return each and (total is None or total.nano >= times * price.nano * len(left))
+        each = all(left.nano >= times * price.nano for left, price in blocks.values())
+        paid = times * sum(price.nano for price in priced.values())
+        return each and (total is None or total.nano >= paid)
 
-    if left:
-        assert fits(found.more)
-        assert not fits(found.more + 1)
+    assert fits(found.more)
+    assert not fits(found.more + 1)
+    assert found.price == max(priced.values())
     assert forecast_text(found)
+
+
+def test_each_block_is_counted_at_its_own_price() -> None:
+    """Where weeks are asked for as well, the block before the first one pays for those alone."""
+    left = RemainingBudget({"2023-12": ONE, "2024-01": ONE}, ONE, ONE)
+    prices = {"2023-12": TENTH, "2024-01": Epsilon.of("0.7")}
+    found = forecast(left, prices, MONTHS, MARCH)
+    assert (found.price, found.more, found.tightest) == (Epsilon.of("0.7"), 1, "2024-01")
+
+
+def test_the_query_at_hand_is_among_those_that_fit() -> None:
+    """After one that takes most of a block there is no other like it."""
+    once = forecast_text(asked(PURSE, Epsilon.of("0.2"), "2024-01"))
+    assert "It fits into the budget of block 2024-01 once, but not twice." in once
+    twice = forecast_text(asked(PURSE, TENTH, "2024-01"))
+    assert "2 such queries fit into the budget of block 2024-01, this included." in twice
 
 
 @pytest.mark.outside

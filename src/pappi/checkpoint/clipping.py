@@ -39,6 +39,7 @@ from pappi.ppinot import (
     Bounding,
     aggregated_measures,
     measure_kind,
+    ordinal,
 )
 from pappi.values import (
     CONFIDENCE,
@@ -153,7 +154,11 @@ def covered_text(plan: Plan) -> str:
             for _, each in aggregated_measures(measure)
         )
         return "the value of clipped cases" if cut else "the value"
-    called = "median" if measure.function is Aggregation.DISTRIBUTION else measure.called
+    called = measure.called
+    if measure.function is Aggregation.DISTRIBUTION:
+        called = "median"
+    if measure.percent is not None:
+        called = f"{ordinal(measure.percent)} percentile"
     if measure.base == EVERY_CASE and measure.function is Aggregation.SUM:
         called = "number of cases"
     if not _is_cut(measure) or measure.bounding is Bounding.PRIVATE:

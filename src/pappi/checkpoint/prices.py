@@ -387,15 +387,12 @@ def remaining_budget(
 def forecast_of(
     charges: Sequence[Charge], remaining: RemainingBudget, log: LogDeclaration
 ) -> Forecast | None:
-    """For new charges only; the price is the largest cost to any block.
-
-    None if nothing is: what is on record costs nothing.
-    """
+    """For new charges only; None if there are none: what is on record costs nothing."""
     if not charges:
         return None
     wanted = demand({charge.key: charge for charge in charges}.values())
     prices = {account.block: price for account, price in wanted.items() if account.is_block}
-    return forecast(remaining, max(prices.values()), prices, log.terms.blocks, log.public.until)
+    return forecast(remaining, prices, log.terms.blocks, log.public.until)
 
 
 def _left(

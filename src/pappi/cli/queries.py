@@ -512,7 +512,7 @@ def write_report(
 
     facts = (
         ("Log", log.name),
-        ("Horizon", f"{log.first} up to {log.until}, {log.terms.timezone}"),
+        ("Horizon", f"{report.horizon_text(log)}, {log.terms.timezone}"),
         ("Privacy unit", f"one {log.terms.unit}, {log.terms.adjacency}"),
         ("Budget", f"ε {log.terms.block_budget} per {log.terms.blocks.unit}"),
     )

@@ -194,9 +194,10 @@ def _counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> list[int]:
 
 
 def _formula(formula: MultiInstance, columns: Sequence[_Column]) -> _Column:
-    """A formula of its variables, which may be one measure alone."""
-    if len(columns) == 1:
-        return columns[0]
+    """A formula of its variables; or one measure alone."""
+    if isinstance(formula, AggregatedMeasure):
+        (alone,) = columns
+        return alone
     return [_above(formula, row) for row in zip(*columns, strict=True)]
 
 

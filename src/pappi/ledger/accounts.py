@@ -16,7 +16,7 @@ for ever, unless the log also has a total, which every block draws on.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -236,10 +236,10 @@ class RemainingBudget:
 class Forecast:
     """How often a query fits into the budget, and until when it can be repeated for new blocks.
 
-    `more` includes the query at hand; `tightest` is the block that limits it, None if the total
-    does. `share` is what it takes of a block's budget. `asks_coming` says whether it fits into
-    a future block at all; `until` is the first day it can no longer be released for, None if
-    there is no such day.
+    `price` is the most that a block pays, and `share` that of its budget. `more` includes the query
+    at hand; `tightest` is the block that limits it, None if the total does. `asks_coming` says
+    whether it fits into a future block at all; `until` is the first day it can no longer be
+    released for, None if there is no such day.
     """
 
     price: Epsilon
@@ -251,20 +251,20 @@ class Forecast:
 
 
 def forecast(
-    budget: RemainingBudget, price: Epsilon, touched: Collection[str], grid: Grid, start: date
+    budget: RemainingBudget, prices: Mapping[str, Epsilon], grid: Grid, start: date
 ) -> Forecast:
-    """For a query of that price in each block it touches; future blocks begin at `start`.
+    """For a query of these prices, one for each block it touches; future blocks begin at `start`.
 
     >>> from pappi.values.periods import Calendar
     >>> one, tenth = Epsilon.of(1), Epsilon.of("0.1")
     >>> left = RemainingBudget({"2024-01": one}, one, one, total=Epsilon.of("0.35"))
-    >>> months = forecast(left, tenth, ["2024-01"], Grid(Calendar.MONTH), date(2024, 2, 1))
+    >>> months = forecast(left, {"2024-01": tenth}, Grid(Calendar.MONTH), date(2024, 2, 1))
     >>> months.more, months.tightest, months.until
     (3, None, datetime.date(2024, 5, 1))
     """
-    if price <= ZERO:
-        raise ValueError(f"a query costs more than 0, not {price}")
-    more, tightest = _fitting(budget, price, touched)
+    if not prices or min(prices.values()) <= ZERO:
+        raise ValueError("a query costs more than 0 in each block it touches")
+    price, (more, tightest) = max(prices.values()), _fitting(budget, prices)
     return Forecast(
         price=price,
         more=more,
@@ -275,16 +275,17 @@ def forecast(
     )
 
 
-def _fitting(
-    budget: RemainingBudget, price: Epsilon, touched: Collection[str]
-) -> tuple[int, str | None]:
+def _fitting(budget: RemainingBudget, prices: Mapping[str, Epsilon]) -> tuple[int, str | None]:
     """The worst block, or the total if that is worse: it pays for all blocks at once."""
-    times = {block: budget.left.get(block, budget.coming).nano // price.nano for block in touched}
-    tightest = min(times, key=lambda block: (times[block], block), default=None)
-    more = times[tightest] if tightest is not None else 0
-    if budget.total is None or not touched:
+    times = {
+        block: budget.left.get(block, budget.coming).nano // price.nano
+        for block, price in prices.items()
+    }
+    tightest = min(times, key=lambda block: (times[block], block))
+    more = times[tightest]
+    if budget.total is None:
         return max(more, 0), tightest
-    together = max(budget.total.nano, 0) // (price.nano * len(set(touched)))
+    together = max(budget.total.nano, 0) // sum(price.nano for price in prices.values())
     return (together, None) if together < more else (max(more, 0), tightest)
 
 

@@ -7,12 +7,14 @@ asks how far out the mean may lie
 
 - if cut cases lie two widths beyond on average (`USUAL_WIDTHS`): up to its estimate m + 2·s, and
   1.1 standard deviations of both together;
-- if they lie five widths beyond (`FAR_WIDTHS`): as far as the interval of m, and five times the
-  least s (95 % confidence).
+- if they lie twenty widths beyond (`FAR_WIDTHS`): as far as the interval of m, and twenty times the
+  least s: that of the whole series (95 % confidence), or of the release itself (97.5 %), if that
+  is more.
 
-The first counts where few or no cases are cut, and one cannot be sure of it; the second where many
-are. Durations have long tails: cut lognormal values of a deviation of 2 lie 1 to 2 widths beyond
-where one in a hundred is cut, and 5 where a third is. `benchmarks/clipping.py` measures how often
+The first counts where few or no cases are cut, and one cannot be sure of it; the second where some
+certainly are. Durations have long tails: cut lognormal values of a deviation of 2 lie 1 to 2 widths
+beyond where one in a hundred is cut, and 5 where a third is; and a few cases that nobody has closed
+may lie ten widths beyond wherever the others are. `benchmarks/clipping.py` measures how often
 the two let a wrong verdict pass, and how many right ones they cost.
 
 Everything works on arrays, of one release or of many trials.
@@ -30,9 +32,24 @@ from pappi.mechanisms.prediction import Floats
 from pappi.values import Bounds
 
 USUAL_WIDTHS = 2.0
-FAR_WIDTHS = 5.0
+FAR_WIDTHS = 20.0
 _DEVIATIONS = 1.1
 _LEAST_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """How many widths the cases that are certainly cut may lie beyond on average, and how sure one
+    must be of those of one release where its series has fewer; None leaves them to the series."""
+
+    far: float
+    of_one: float | None
+
+
+JUDGED = Caution(FAR_WIDTHS, of_one=0.975)
+FORECAST = Caution(5.0, of_one=None)
+"""Of trials in which bounds cut nothing, the chance to decide differs by less than 0.01. The ε by
+need is found by it and is part of a query's key, so this stays as it is."""
 
 _SURE = {0.95: 1.65, 0.975: 2.12, 0.995: 3.26}
 """One-sided quantiles in standard deviations: the larger of Laplace's and the normal one's. The
@@ -132,7 +149,11 @@ class Clipped:
 
 
 def hidden_by_bounds(
-    clipped: Clipped, own: BeyondBounds, pool: BeyondBounds, cut: tuple[bool, bool]
+    clipped: Clipped,
+    own: BeyondBounds,
+    pool: BeyondBounds,
+    cut: tuple[bool, bool],
+    caution: Caution = JUDGED,
 ) -> tuple[Floats, Floats]:
     """How far below and above its interval the value may lie if cases are not clipped.
 
@@ -153,14 +174,19 @@ def hidden_by_bounds(
     turns = (-np.ones_like(place),) * 2 if clipped.is_sum else (1 - 2 * place, 2 * place - 1)
     below, above = np.zeros_like(place), np.zeros_like(place)
     if cut[0]:  # the same, seen from the other end
-        below = np.asarray(unit * _hidden(-place, -bottom, turns[0], own, pool))
+        below = np.asarray(unit * _hidden(-place, -bottom, turns[0], own, pool, caution))
     if cut[1]:
-        above = np.asarray(unit * _hidden(place, top, turns[1], own, pool))
+        above = np.asarray(unit * _hidden(place, top, turns[1], own, pool, caution))
     return below, above
 
 
 def _hidden(
-    place: Floats, end: Floats, turn: Floats, own: BeyondBounds, pool: BeyondBounds
+    place: Floats,
+    end: Floats,
+    turn: Floats,
+    own: BeyondBounds,
+    pool: BeyondBounds,
+    caution: Caution,
 ) -> Floats:
     """In widths of the bounds: of a mean at this place of them, whose interval has this end.
 
@@ -168,6 +194,8 @@ def _hidden(
     moves the share beyond, too, so that both together are off by more than if they were apart.
     """
     least, _ = pool.limits(_LEAST_CONFIDENCE)
+    if caution.of_one is not None:
+        least = np.maximum(least, own.limits(caution.of_one)[0])
     enough = own.any_cases & pool.any_cases
     a, t = np.where(enough, own.cases, 1.0), np.where(enough, pool.cases, 1.0)
     share = pool.unclamped
@@ -177,5 +205,5 @@ def _hidden(
     of_both = turn * slope * own.of_cases / (4 * a * t)
     variance = of_mean + USUAL_WIDTHS**2 * of_share + 2 * USUAL_WIDTHS * of_both
     out = place + USUAL_WIDTHS * share + _DEVIATIONS * np.sqrt(np.maximum(variance, 0.0))
-    hidden = np.maximum(np.maximum(out - end, FAR_WIDTHS * least), 0.0)
+    hidden = np.maximum(np.maximum(out - end, caution.far * least), 0.0)
     return np.where(enough, hidden, _UNKNOWN)

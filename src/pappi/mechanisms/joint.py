@@ -46,7 +46,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.mechanisms.beyond import BeyondBounds, Clipped, hidden_by_bounds
+from pappi.mechanisms.beyond import FORECAST, BeyondBounds, Clipped, hidden_by_bounds
 from pappi.mechanisms.bins import clamp
 from pappi.mechanisms.combined import CombinedSum, Part, combined_sum
 from pappi.mechanisms.hull import BoxLaw, HullLaw, Spans
@@ -472,7 +472,7 @@ class JointMember(Mechanism):
             own = BeyondBounds(d - cases, t, *noise.of_beyond)
             clipped = Clipped(value, low, high, member.bounds, member.is_sum)
             pool = _with_others(own, cases, trial.periods - 1)
-            below, above = hidden_by_bounds(clipped, own, pool, trial.cut)
+            below, above = hidden_by_bounds(clipped, own, pool, trial.cut, FORECAST)
             low, high = low - below, high + above
         return TrialIntervals(low, high, empty)
 

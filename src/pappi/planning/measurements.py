@@ -117,7 +117,8 @@ class Rules(IntEnum):
     BINS_FOR_A_BLOCK = 2
     AT_MOST_64_BINS = 3
     BINS_FOR_EVEN_VALUES = 4
-    NOW = 5
+    POINTS_BY_A_BLOCK = 5
+    NOW = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +150,13 @@ class Request:
         if of_a_block or scope.last_cases or self.rules <= Rules.BINS_FOR_A_BLOCK:
             return self.planned_cases
         return max(round(self.log.terms.cases * blocks_in(self.log, scope)), 1)
+
+    @property
+    def cases_for_intervals(self) -> int:
+        """What an interval is to be narrow for: a period of the scope, where that has more."""
+        if self.rules <= Rules.POINTS_BY_A_BLOCK:
+            return self.planned_cases
+        return max(self.planned_cases, self.cases_for_bins)
 
     @property
     def scope_stability(self) -> int:
@@ -407,7 +415,7 @@ def _plain_task(measure: AggregatedMeasure, epsilon: Fraction, request: Request)
         limits=measure.limits,
         skewed=measure_kind(measure.base, names) is Kind.DURATION,
         cases=request.cases_for_bins,
-        bins_below=USUALLY if request.rules >= Rules.NOW else FOR_EVEN_VALUES,
+        bins_below=USUALLY if request.rules > Rules.BINS_FOR_EVEN_VALUES else FOR_EVEN_VALUES,
         most_bins=FINEST if request.rules > Rules.AT_MOST_64_BINS else MOST_BINS,
     )
 

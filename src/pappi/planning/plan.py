@@ -182,7 +182,8 @@ def _rank(plan: Plan, request: Request) -> tuple[bool, float]:
     """
     aimless, cases = replace(request.ppi, target=None), request.planned_cases
     (first, *others) = plan.measurements
-    silent = not others and not first.mechanism.interval_tells(cases)
+    tells = first.mechanism.interval_tells(request.cases_for_intervals)
+    silent = not others and not tells
     return silent, predicted_error(aimless, plan.measurements, cases)
 
 

@@ -81,6 +81,7 @@ from pappi.ppinot.model import (
     base_query,
     is_total,
     measure_kind,
+    ordinal,
     spans_case,
 )
 from pappi.ppinot.notations import (

@@ -292,6 +292,15 @@ class AggregatedMeasure(Located):
         return f"p{self.percent}" if self.percent is not None else str(self.function)
 
 
+def ordinal(number: int) -> str:
+    """
+    >>> [ordinal(number) for number in (1, 12, 22, 93, 90)]
+    ['1st', '12th', '22nd', '93rd', '90th']
+    """
+    teens = number // 10 == 1
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+
+
 @dataclass(frozen=True, slots=True)
 class DerivedMultiInstance:
     """A formula over multi-instance measures of the same period and group."""

@@ -196,7 +196,8 @@ _VALUE = (
 _CLIPPED = (
     "How many cases lie beyond the bounds and count as the bound: noisy, for each period, and "
     "below each chart for all periods together. A verdict is firm only if it would stay the same "
-    "if those cases lay much further out: two to five widths of the bounds."
+    "if those cases lay much further out: two widths of the bounds, or twenty where some certainly "
+    "lie beyond."
 )
 _UNKNOWN = "The noise rules nothing out: this period's value is unknown."
 _CASES = (

@@ -94,7 +94,7 @@ _EXPECTED = (
 )
 _DECIDES = (
     "Decides: how likely the verdict is to be firm, averaged over values around the target, from "
-    "the nearer end of the range to as far on the other side."
+    "the nearer end of the range to as far on the other side, if the bounds cut nothing."
 )
 
 Options = dict[str, Any]
@@ -395,7 +395,8 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
             f"{'an epsilon of its own' if totals else 'a larger epsilon'}."
         )
     if totals:
-        lines.append(f"All {len(quotes)} PPIs together: at most ε {max(totals)} in each block.")
+        all_of_them = f"All {len(quotes)} PPIs together" if len(quotes) > 1 else quotes[0].ppi
+        lines.append(f"{all_of_them}: at most ε {max(totals)} in each block.")
     return [printable(line) for line in lines]
 
 

@@ -120,8 +120,9 @@ def judged_text(answer: Answer) -> str:
     """The mark and its word; for an undecided verdict, also how likely the target is met.
 
     "▼ missed", "○ unclear, 83 % likely met", "○ green or amber, 83 % likely met"; "≈▼ missed" if
-    it is based on a smoothed value; "○ unclear, perhaps no cases" where there may be none, and
-    "○ unclear, clipping could flip it" where clipping hides more than the noise.
+    it is based on a smoothed value; "○ unclear, perhaps no cases" where there may be none,
+    "○ unclear, clipping could flip it" where clipping hides more than the noise, and
+    "○ unclear, 83 % likely met as clipped" where it may hide much.
     """
     mark, best = mark_of(answer), answer.best
     if mark is None:
@@ -134,6 +135,7 @@ def judged_text(answer: Answer) -> str:
 
 _PERHAPS_EMPTY = "perhaps no cases"
 _CLIPPING_DECIDES = "clipping could flip it"
+_AS_CLIPPED = "as clipped"
 
 
 def _proviso(answer: Answer) -> str:
@@ -146,7 +148,19 @@ def _proviso(answer: Answer) -> str:
     if best.verdict is not Verdict.UNDECIDED or best.probability_met is None:
         return ""
     # An undecided verdict is never shown as certain, however it rounds.
-    return f"{100 * min(max(best.probability_met, 0.01), 0.99):.0f} % likely met"
+    chance = f"{100 * min(max(best.probability_met, 0.01), 0.99):.0f} % likely met"
+    return f"{chance} {_AS_CLIPPED}" if _may_hide_much(answer) else chance
+
+
+def _may_hide_much(answer: Answer) -> bool:
+    """Whether clipped cases may move the value further than its interval is wide.
+
+    Then the chance that the clipped value meets the target says little of the value as it is.
+    """
+    low, high = answer.best.interval.low, answer.best.interval.high
+    if answer.beyond is None or low is None or high is None:
+        return False
+    return answer.beyond.below + answer.beyond.above > high - low
 
 
 # --- clipped cases ------------------------------------------------------------------------
@@ -813,7 +827,9 @@ class Foreseen(Protocol):
 
 def forecast_lines(forecast: Foreseen) -> tuple[str, ...]:
     """The sentences: what it costs, how often it fits, how long the budget lasts."""
-    price = f"It costs ε {forecast.price} in each block, {percent(forecast.share)} of its budget."
+    price = (
+        f"It costs at most ε {forecast.price} in a block, {percent(forecast.share)} of its budget."
+    )
     return price, _fits(forecast), _lasts(forecast)
 
 
@@ -821,8 +837,11 @@ def _fits(forecast: Foreseen) -> str:
     where = "all blocks together" if forecast.tightest is None else f"block {forecast.tightest}"
     if not forecast.more:
         return printable(f"There is not enough budget left in {where}.")
-    queries = "query like this fits" if forecast.more == 1 else "queries like this fit"
-    return printable(f"{forecast.more:,} more {queries} before {where} is used up.")
+    if forecast.more == 1:
+        return printable(f"It fits into the budget of {where} once, but not twice.")
+    return printable(
+        f"{forecast.more:,} such queries fit into the budget of {where}, this included."
+    )
 
 
 def _lasts(forecast: Foreseen) -> str:

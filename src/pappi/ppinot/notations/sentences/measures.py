@@ -57,6 +57,7 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
     measure_kind,
+    ordinal,
 )
 from pappi.ppinot.notations.building import (
     day_of_scope,
@@ -680,7 +681,7 @@ def _aggregate(
         "grouping": _GROUPING,
         "counting": Part(_read_counting, _counting_words),
         "within": VARIABLE,
-        "percent": Part(_read_percent, _ordinal, _at_percent),
+        "percent": Part(_read_percent, _say_percent, _at_percent),
         "limits": Part(_read_limits, _limits_words),
     }
     return Pattern(text + _TAIL, blanks, build, values)
@@ -699,13 +700,8 @@ def _at_percent(cursor: Cursor, at: int) -> int | None:
     return at + 1 if cursor.words[at].kind in (WordKind.ORDINAL, WordKind.NUMBER) else None
 
 
-def _ordinal(number: int, _unsaid: object = None) -> str:
-    """
-    >>> [_ordinal(number) for number in (1, 12, 22, 93, 90)]
-    ['1st', '12th', '22nd', '93rd', '90th']
-    """
-    teens = number // 10 == 1
-    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
+def _say_percent(percent: int, _unsaid: object = None) -> str:
+    return ordinal(percent)
 
 
 _SHARE = "the share of cases in which <base>[ among the cases in which <filter>]"
