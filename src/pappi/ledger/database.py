@@ -173,9 +173,10 @@ class Journal(ABC):
 
     def batches(self, first: int = 1) -> Iterator[list[Entry]]:
         """The same, batch by batch."""
-        while rows := self.run(_FROM, first):
+        more = True
+        while more and (rows := self.run(_FROM, first)):
             yield [self._entry(row) for row in rows]
-            first = rows[-1][0] + 1
+            first, more = rows[-1][0] + 1, len(rows) == _BATCH
 
     def entries_of(self, kind: str, after: int = 0) -> Iterator[Entry]:
         """The entries of a kind after a number, fetched in batches, each checked."""

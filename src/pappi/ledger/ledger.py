@@ -344,7 +344,8 @@ class Ledger:
                 self._journal.run(_RELEASE_CELL, entry.seq, key)
             self._step(LedgerStep.RESULT_WRITTEN)
         self._step(LedgerStep.RESULT_COMMITTED)
-        return self.results(results)
+        written = {key: results[key] for key in pending}
+        return written | dict(self.results(results.keys() - written.keys()))
 
     def results(self, keys: Iterable[str]) -> Mapping[str, JSON]:
         """The released results among the keys."""
