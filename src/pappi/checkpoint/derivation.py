@@ -201,7 +201,7 @@ class Derivations:
 
         None if nothing on record adds to it.
         """
-        if not any(
+        if self.nothing_on_record or not any(
             self._adds(each, release) for each in _functions(release.plan.ppi.measure).values()
         ):
             return None

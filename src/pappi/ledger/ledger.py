@@ -349,17 +349,16 @@ class Ledger:
 
     def results(self, keys: Iterable[str]) -> Mapping[str, JSON]:
         """The released results among the keys."""
-        cells = ((key, self._cell(key)) for key in keys)
         return {
-            key: result_of(self._entry_about(key, EntryKind.RELEASE, cell.released))
-            for key, cell in cells
-            if cell is not None and cell.released is not None
+            key: result_of(self._entry_about(key, EntryKind.RELEASE, seq))
+            for key, seq in self.released_at(keys).items()
         }
 
     def states(self, keys: Iterable[str]) -> Mapping[str, KeyState]:
         """How far each of the keys has come, at this moment."""
-        cells = ((key, self._cell(key)) for key in keys)
-        return {key: cell.state if cell else KeyState.NEW for key, cell in cells}
+        states = dict.fromkeys(keys, KeyState.NEW)
+        cells = _cells_of(self._journal, states)
+        return states | {key: cell.state for key, cell in cells.items()}
 
     def spent(self, log: str) -> Mapping[Account, Epsilon]:
         """What the blocks of a log have spent; blocks that spent nothing are left out."""
@@ -368,6 +367,13 @@ class Ledger:
             for account, balance in self.balances(log).items()
             if account.is_block and balance.spent.nano
         }
+
+    def used(self, accounts: Iterable[Account]) -> dict[Account, Epsilon]:
+        """What each of the accounts has spent or holds; nothing where nothing was ever charged."""
+        used = dict.fromkeys(accounts, ZERO)
+        for spent, held, *name in self._run_for_all(_SPENT, list(used)):
+            used[Account(*name)] = Epsilon(spent + held)
+        return used
 
     def balances(self, log: str) -> Mapping[Account, Balance]:
         """Every account of a log that was ever used."""
@@ -395,21 +401,13 @@ class Ledger:
 
     def charged_at(self, keys: Iterable[str]) -> Mapping[str, int]:
         """The entry that charged each key, for keys that were charged."""
-        cells = ((key, self._cell(key)) for key in keys)
-        return {
-            key: cell.charged
-            for key, cell in cells
-            if cell is not None and cell.charged is not None
-        }
+        cells = _cells_of(self._journal, dict.fromkeys(keys)).items()
+        return {key: cell.charged for key, cell in cells if cell.charged is not None}
 
     def released_at(self, keys: Iterable[str]) -> Mapping[str, int]:
         """The entry that released each key, for keys that were released."""
-        cells = ((key, self._cell(key)) for key in keys)
-        return {
-            key: cell.released
-            for key, cell in cells
-            if cell is not None and cell.released is not None
-        }
+        cells = _cells_of(self._journal, dict.fromkeys(keys)).items()
+        return {key: cell.released for key, cell in cells if cell.released is not None}
 
     def charge_record(self, entry: Entry) -> ChargeRecord:
         """A charge by its entry, with when its result was put on record."""
@@ -568,17 +566,11 @@ class Ledger:
         held: Mapping[Account, Epsilon] = NOTHING,
     ) -> None:
         """What is held for it already is refused only if a limit was cut below that."""
-        used = dict(self._used_in(wanted))
+        used = self.used(wanted)
         for account, amount in held.items():
             used[account] -= amount
         if short := shortfalls(wanted, used, _limits_of(limits, wanted)):
             raise budget_exceeded(wanted, short)
-
-    def _used_in(self, accounts: Iterable[Account]) -> Mapping[Account, Epsilon]:
-        used = dict.fromkeys(accounts, ZERO)
-        for spent, held, *name in self._run_for_all(_SPENT, list(used)):
-            used[Account(*name)] = Epsilon(spent + held)
-        return used
 
     def _run_for_all(self, statement: str, rows: Sequence[tuple[object, ...]]) -> list[Any]:
         """What a statement gives for rows of values, of which it takes some at once."""
