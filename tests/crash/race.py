@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pappi.errors import BudgetExceeded
 from pappi.ledger import Account, Charge, KeyState, Ledger
-from pappi.ledger.accounts import budget_exceeded, distinct, shortfalls
+from pappi.ledger.accounts import budget_exceeded, demand, distinct, shortfalls
 from pappi.ledger.ledger import LedgerStep, Limits, Permit, allowed
 from pappi.values import JSON, ZERO, Epsilon
 from tests.crash.processes import forks
@@ -65,14 +65,15 @@ class CheckingOutsideTheTransaction(Ledger):
     ) -> Mapping[str, KeyState]:
         assert isinstance(limits, Mapping)
         permit()
-        wanted = list(distinct(charges).values())
+        due = list(distinct(charges).values())
+        wanted = demand(due)
         short = shortfalls(wanted, self.spent("hospital"), limits)
         self._step(LedgerStep.CHARGE_CHECKED)
         if short:
             raise budget_exceeded(wanted, short)
         with self._journal.writing():
-            self._write_charges(wanted)
-        return dict.fromkeys((charge.key for charge in wanted), KeyState.NEW)
+            self._write_charges(due, wanted)
+        return dict.fromkeys((charge.key for charge in due), KeyState.NEW)
 
 
 # In the rivals' processes

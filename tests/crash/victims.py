@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from pappi.checkpoint import Caller, LocalSession
+from pappi.checkpoint.access import permit_all
 from pappi.checkpoint.queries import Known, Release
 from pappi.errors import WorkspaceError
-from pappi.ledger import Ledger, allowed, no_step
+from pappi.ledger import Ledger, no_step
 from pappi.ledger.ledger import LedgerStep
 from pappi.ppinot import parse_catalogue
-from pappi.store import LedgerSession, LogDeclaration, open_workspace
+from pappi.store import LedgerSession, LogDeclaration, Registry, open_workspace
 from pappi.values import ZERO, Epsilon, Series
 
 LOG = "small"
@@ -105,7 +106,7 @@ class DrawingFirst(Watched):
         ledger: Ledger,
         known: Sequence[Known],
         log: LogDeclaration,
-        check: Callable[[], None] = allowed,
+        check: Callable[[Registry], None] = permit_all,
     ) -> tuple[Series, ...]:
         self._draw([one for one in known if isinstance(one, Release)], log)
         self._on_step("drawn")

@@ -254,7 +254,7 @@ def keys_of(log: Sequence[Sequence[Event]], asked: DataMeasure) -> list[list[int
         numbered, plain = (
             reader.cases(each, FOLDED)["m0"] for each in (query, replace(query, keys={}))
         )
-    return [key_numbers(pa.array(of), KEYS[1:]).tolist() for of in (numbered, plain)]
+    return [key_numbers(of, KEYS[1:]).tolist() for of in (numbered, plain)]
 
 
 @given(log=logs, asked=texts)

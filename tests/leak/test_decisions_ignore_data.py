@@ -32,7 +32,7 @@ from pappi.ledger import Ledger
 from pappi.mechanisms import mechanism
 from pappi.service import logs
 from pappi.session import Workspace
-from pappi.store import LogDeclaration, open_readonly
+from pappi.store import LogDeclaration, Registry, open_readonly
 from pappi.values import Series
 from tests.leak.asked import BEYOND, BOTH, FORMULA, MEASURES, Asked, asks, definitions, everything
 from tests.leak.neighbours import EARLIER, NEIGHBOURS, OUTSIDE, ROWS, fed, feed, imported
@@ -326,7 +326,7 @@ def test_a_checkpoint_that_refuses_small_logs_would_be_caught(
         ledger: Ledger,
         questions: Sequence[Release],
         log: LogDeclaration,
-        check: Callable[[], None],
+        check: Callable[[Registry], None],
     ) -> tuple[Series, ...]:
         if number_of_cases(session._ledger_session.files.events, log.table) <= 30:
             raise Refused("too few cases")

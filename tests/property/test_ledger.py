@@ -30,7 +30,7 @@ BLOCKS = tuple(Account("hospital", f"2014-{month:02}") for month in range(1, 5))
 ANALYSTS = ("", "ann", "bob")
 OTHERS = (
     Account("hospital"),
-    *(replace(block, analyst=name) for block in BLOCKS for name in ANALYSTS[1:]),
+    *(block._replace(analyst=name) for block in BLOCKS for name in ANALYSTS[1:]),
 )
 
 

@@ -251,12 +251,13 @@ def _break_ledgers(wait: Callable[[float], object]) -> None:
     """From now on, in this process, all look at the budget before any of them writes."""
     from pappi.errors import BudgetExceeded
     from pappi.ledger import KeyState, Ledger
-    from pappi.ledger.accounts import distinct
+    from pappi.ledger.accounts import demand, distinct
 
     def charge(
         ledger: Ledger, charges: Sequence[Charge], limits: Limits, permit: Callable[[], None]
     ) -> Mapping[str, KeyState]:
-        wanted = list(distinct(charges).values())
+        due = list(distinct(charges).values())
+        wanted = demand(due)
         permit()
         refusal = None
         try:
@@ -269,8 +270,8 @@ def _break_ledgers(wait: Callable[[float], object]) -> None:
         if refusal is not None:
             raise refusal
         with ledger._journal.writing():
-            ledger._write_charges(wanted)
-        return dict.fromkeys((one.key for one in wanted), KeyState.NEW)
+            ledger._write_charges(due, wanted)
+        return dict.fromkeys((one.key for one in due), KeyState.NEW)
 
     Ledger.charge = charge  # type: ignore[method-assign,assignment]
 

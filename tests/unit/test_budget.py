@@ -90,32 +90,32 @@ def test_a_charge_counts_for_its_analyst_in_every_block_it_touches() -> None:
 
 def test_a_budget_can_be_spent_to_its_last_billionth_and_not_one_further() -> None:
     limits, spent = {OCTOBER: eps("0.3")}, {OCTOBER: eps("0.1")}
-    assert shortfalls([charge("a", "0.2")], spent, limits) == ()
-    (short,) = shortfalls([charge("a", "0.200000001")], spent, limits)
+    assert shortfalls(demand([charge("a", "0.2")]), spent, limits) == ()
+    (short,) = shortfalls(demand([charge("a", "0.200000001")]), spent, limits)
     assert short == Shortfall(OCTOBER, eps("0.200000001"), eps("0.2"), eps("0.000000001"))
 
 
 def test_charges_that_fit_one_by_one_are_refused_when_they_do_not_fit_together() -> None:
     both = [charge("a", "0.6"), charge("b", "0.6")]
-    (short,) = shortfalls(both, {}, {OCTOBER: eps("1")})
+    (short,) = shortfalls(demand(both), {}, {OCTOBER: eps("1")})
     assert short.missing == eps("0.2")
 
 
 def test_an_account_nobody_gave_a_limit_has_no_budget() -> None:
-    (short,) = shortfalls([charge("a", "0.1")], {}, {})
+    (short,) = shortfalls(demand([charge("a", "0.1")]), {}, {})
     assert (short.left, short.missing) == (ZERO, eps("0.1"))
 
 
 def test_an_analyst_and_a_total_without_a_limit_are_bounded_by_the_blocks_alone() -> None:
     asked = charge("a", "0.6", OCTOBER, NOVEMBER, analyst="ann")
-    assert shortfalls([asked], {}, {OCTOBER: eps("0.6"), NOVEMBER: eps("0.6")}) == ()
+    assert shortfalls(demand([asked]), {}, {OCTOBER: eps("0.6"), NOVEMBER: eps("0.6")}) == ()
 
 
 def test_every_account_with_a_limit_that_is_short_is_found() -> None:
     ann = Account("hospital", "2014-10", "ann")
     asked = charge("a", "0.6", OCTOBER, NOVEMBER, analyst="ann")
     limits = dict.fromkeys((OCTOBER, NOVEMBER, TOTAL, ann), eps("1")) | {ann: eps("0.5")}
-    short = shortfalls([asked], {}, limits)
+    short = shortfalls(demand([asked]), {}, limits)
     assert [(one.account, one.missing) for one in short] == [
         (TOTAL, eps("0.2")),
         (ann, eps("0.1")),
@@ -123,7 +123,7 @@ def test_every_account_with_a_limit_that_is_short_is_found() -> None:
 
 
 def test_a_limit_lowered_below_what_is_spent_leaves_nothing_rather_than_less() -> None:
-    (short,) = shortfalls([charge("a", "0.2")], {OCTOBER: eps("1")}, {OCTOBER: eps("0.5")})
+    (short,) = shortfalls(demand([charge("a", "0.2")]), {OCTOBER: eps("1")}, {OCTOBER: eps("0.5")})
     assert (short.left, short.missing) == (ZERO, eps("0.7"))
 
 
@@ -157,7 +157,7 @@ def test_a_key_asked_for_twice_is_one_charge() -> None:
 
 
 def refusal(charges: list[Charge], limits: Mapping[Account, Epsilon]) -> str:
-    return budget_exceeded(charges, shortfalls(charges, {}, limits)).message
+    return budget_exceeded(demand(charges), shortfalls(demand(charges), {}, limits)).message
 
 
 def test_a_refusal_names_what_was_asked_what_is_left_and_what_is_missing() -> None:
@@ -180,7 +180,7 @@ def test_a_refusal_of_many_blocks_names_the_worst_and_counts_the_others() -> Non
     blocks = tuple(Account("hospital", f"2014-W{week:02}") for week in range(1, 21))
     limits = dict.fromkeys(blocks, eps("0.5")) | {blocks[7]: eps("0.4")}
     asked = [charge("a", "0.6", *blocks)]
-    error = budget_exceeded(asked, shortfalls(asked, {}, limits))
+    error = budget_exceeded(demand(asked), shortfalls(demand(asked), {}, limits))
     assert error.message == (
         "requested ε 0.6 in each of 20 blocks; left 0.4 in 2014-W08 of hospital (missing 0.2), "
         "and too little in 19 other accounts"

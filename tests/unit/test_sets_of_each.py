@@ -244,8 +244,8 @@ def test_a_charged_set_is_completed_from_a_column_of_each_of_its_measures(
     more = also(some("sojourn", "rejected", "paid", "damage", "events"), at(off, "0.2"))
     session = workspace.checkpoint()
     with workspace._ledger_session.ledger() as ledger:
-        log = workspace._ledger_session.registry(ledger).logs["small"]
-        for release in session._known(more, None, ledger, log):
+        registry = workspace._ledger_session.registry(ledger)
+        for release in session._known(more, None, ledger, registry, registry.logs["small"]):
             (part,) = release.plan.measurements
             if isinstance(part.mechanism, JointMember):
                 assert len(part.inputs) == part.mechanism.width

@@ -14,7 +14,7 @@ Permit = Callable[[Registry], None]
 """Raises if the one who asks is not allowed to, by what holds at this moment."""
 
 
-def _permit_all(_registry: Registry) -> None:
+def permit_all(_registry: Registry) -> None:
     """Whoever was handed a session may use it."""
 
 
@@ -23,7 +23,7 @@ class Caller:
     """Who asks. `only_granted`: about no log but those that were granted to them."""
 
     name: str
-    permit: Permit = _permit_all
+    permit: Permit = permit_all
     only_granted: bool = False
 
     def logs(self, registry: Registry) -> frozenset[str]:
@@ -45,7 +45,8 @@ class Rules:
         self._log = log
         self._registry = Registry()
 
-    def permit(self) -> None:
+    def permit(self) -> Registry:
+        """What holds inside the transaction, by which this is allowed."""
         self._registry = self._ledger_session.registry(self._ledger)
         self._caller.permit(self._registry)
         refuse_stopped(self._registry)
@@ -60,6 +61,7 @@ class Rules:
                 "the public names of this log changed after your query was checked",
                 hint="nothing was charged; ask again",
             )
+        return self._registry
 
     def limit(self, account: Account) -> Epsilon | None:
         log = self._registry.log(account.log)

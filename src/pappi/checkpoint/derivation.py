@@ -202,7 +202,7 @@ class Derivations:
 
         None if nothing on record adds to it.
         """
-        if not any(
+        if self.nothing_on_record or not any(
             self._adds(each, release) for each in _functions(release.plan.ppi.measure).values()
         ):
             return None
@@ -420,7 +420,8 @@ class Derivations:
         # Periods that reach over the ends of blocks are one cell, which begins with the log.
         first = self._log.horizon.first
         begin = self._log.horizon.blocks.periods(first, first + _DAY)
-        blocks = tuple(dict.fromkeys(block.label for block in (*begin, *release.cell.blocks)))
+        own = (account.block for account in release.charge.accounts)
+        blocks = tuple(dict.fromkeys((*(block.label for block in begin), *own)))
         for block in blocks:
             if (form, cases, binned, block) not in self._observed:
                 self._observed[form, cases, binned, block] = [

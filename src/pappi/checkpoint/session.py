@@ -21,7 +21,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pappi.checkpoint.access import Caller, Rules, refuse_stopped
+from pappi.checkpoint.access import Caller, Permit, Rules, permit_all, refuse_stopped
 from pappi.checkpoint.answers import series_of, told_by_plan
 from pappi.checkpoint.counts import (
     counting_on_record,
@@ -86,7 +86,7 @@ from pappi.errors import (
     ReleaseFailed,
     UsageError,
 )
-from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget, allowed
+from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget
 from pappi.planning import Plan, nothing_because, why_unseen
 from pappi.ppinot import Catalogue, Definitions, definitions_in
 from pappi.store import (
@@ -198,7 +198,7 @@ class LocalSession(Session):
     def unreleasable(self, definitions: Definitions) -> list[Problem]:
         """Why PPIs could not be released, all at once; reads no data, spends nothing."""
         catalogue = catalogue_of(definitions)
-        with self._open_for(catalogue) as (_, log):
+        with self._open_for(catalogue) as (*_, log):
             pass
         problems = []
         for ppi in catalogue.ppis:
@@ -244,8 +244,8 @@ class LocalSession(Session):
         amount = epsilon_if_any(epsilon)
         if accuracy is not None:
             refuse_too_many(catalogue, MOST_AT_ACCURACY)
-        with self._open_for(catalogue) as (ledger, log):
-            derivations = self._derivations(ledger, log)
+        with self._open_for(catalogue) as (ledger, registry, log):
+            derivations = Derivations(ledger, registry, log)
             counts = counts_on_record(catalogue.ppis, ledger, log, derivations)
             if accuracy is not None:
                 ppis = tuple(
@@ -254,9 +254,9 @@ class LocalSession(Session):
                 )
                 # What each costs by itself; asked at these ε, some may share a draw and be better.
                 plans = [planned(ppi, None, log.public) for ppi in ppis]
-                by_plan = self._on_record(plans, ledger, log)
+                by_plan = self._on_record(plans, ledger, registry, log)
             else:
-                by_plan = self._by_plan(catalogue, amount, ledger, log)
+                by_plan = self._by_plan(catalogue, amount, ledger, registry, log)
             refuse_too_much(_releases_in(by_plan))
             every = (one for own in by_plan for one in own)
             states = ledger.states(map(_drawn_key, every))
@@ -292,9 +292,9 @@ class LocalSession(Session):
     ) -> tuple[float | None, ...]:
         """What accuracy each epsilon buys of the first PPI, in its unit; None is not known."""
         catalogue = catalogue_of(definitions)
-        with self._open_for(catalogue) as (ledger, log):
+        with self._open_for(catalogue) as (ledger, registry, log):
             ppi = catalogue.ppis[0]
-            derivations = self._derivations(ledger, log)
+            derivations = Derivations(ledger, registry, log)
             (counted,) = counts_on_record([ppi], ledger, log, derivations)
             plans = (planned(ppi, epsilon, log.public) for epsilon in epsilons)
             return tuple(half_width_of(with_counted_cases(plan, log, counted)) for plan in plans)
@@ -303,15 +303,15 @@ class LocalSession(Session):
         self, definitions: Definitions, *, total: Amount | None = None, ppi: Ids | None = None
     ) -> Price:
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (ledger, log):
-            releases = _releases_in([self._known(catalogue, None, ledger, log)])
+        with self._open_for(catalogue) as (ledger, registry, log):
+            releases = _releases_in([self._known(catalogue, None, ledger, registry, log)])
             return price_of(releases, ledger.states(release.key for release in releases))
 
     def paid(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
         """What was charged, once and by whomever, for all that is on record of a catalogue."""
         catalogue = catalogue_of(definitions, total)
-        with self._open_for(catalogue) as (ledger, log):
-            releases = _releases_in([self._known(catalogue, None, ledger, log)])
+        with self._open_for(catalogue) as (ledger, registry, log):
+            releases = _releases_in([self._known(catalogue, None, ledger, registry, log)])
             states = ledger.states(release.key for release in releases)
         known = [one for one in releases if states[one.key] is KeyState.RELEASED]
         return price_of(known, dict.fromkeys(states, KeyState.NEW))
@@ -340,7 +340,7 @@ class LocalSession(Session):
 
         refuse_both(epsilon, total)
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (_, log):
+        with self._open_for(catalogue) as (*_, log):
             pass
         series = rehearsed(catalogue, epsilon_if_any(epsilon), log)
         return Released(_smoothed(series) if smooth else series)
@@ -356,7 +356,7 @@ class LocalSession(Session):
         """What each PPI would release, for `pappi.audit` to examine."""
         refuse_both(epsilon, total)
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (_, log):
+        with self._open_for(catalogue) as (*_, log):
             pass
         return subjects_of(catalogue, epsilon_if_any(epsilon), log.public)
 
@@ -406,63 +406,67 @@ class LocalSession(Session):
 
             levels = released_in_levels(release, catalogue, amount, share)
             return Released(_smoothed(levels))
-        with self._open_for(catalogue) as (ledger, log):
-            plans, series = plans_of(catalogue, amount, log.public), None
-            while series is None:
-                series = self._released(plans, ledger, log, price, anyway=anyway, derived=derived)
+        with self._open_for(catalogue) as (ledger, registry, log):
+            plans = plans_of(catalogue, amount, log.public)
+            standing = ledger, registry, log
+            series = self._released(plans, *standing, price, anyway=anyway, derived=derived)
         return Released(_smoothed(series) if smooth else series)
 
     def _released(
         self,
         plans: Sequence[Plan],
         ledger: Ledger,
+        registry: Registry,
         log: LogDeclaration,
         price: str | None,
         *,
         anyway: bool,
         derived: bool | None,
-    ) -> tuple[Series, ...] | None:
-        """None if somebody else was charged for a part of it in the meantime: it is asked anew.
+    ) -> tuple[Series, ...]:
+        """Asked anew if somebody else was charged for a part of it in the meantime.
 
         One PPI may be in many sets, so that the same key is no longer all that could be paid twice.
         """
-        before = self._ledger_session.registry(ledger).last
-        known = [one for own in self._on_record(plans, ledger, log, derived) for one in own]
+        by_plan = self._on_record(plans, ledger, registry, log, derived)
+        known = [one for own in by_plan for one in own]
         asked = [one.key for one in _releases_in([known])]
         if derived:
-            known = self._as_exact_as_possible(known, ledger, log)
+            known = self._as_exact_as_possible(known, ledger, registry, log)
         releases = _releases_in([known])
         refuse_too_much(releases)
         states = ledger.states(release.key for release in releases)
         if price is not None:
             # It was named for what is not as exact by derivation: to take that instead is cheaper.
-            named = _releases_in(self._on_record(plans, ledger, log)) if derived else releases
+            named = releases
+            if derived:
+                named = _releases_in(self._on_record(plans, ledger, registry, log))
             _refuse_other_price(price_of(named, ledger.states(one.key for one in named)), price)
         if not anyway:  # what was reserved was agreed to at that time
             new = {one.plan.ppi.id: one.plan for one in releases if states[one.key] is KeyState.NEW}
-            derivations = self._derivations(ledger, log)
+            derivations = Derivations(ledger, registry, log)
             counted = counting_on_record(new.values(), ledger, log, derivations)
             refuse_telling_nothing(counted, log.public, log.horizon)
 
-        def check() -> None:
-            if self._ledger_session.registry(ledger).last != before:
-                now = _releases_in(self._on_record(plans, ledger, log, derived))
-                if [one.key for one in now] != asked:
+        def check(now: Registry) -> None:
+            if now.last != registry.last:
+                anew = _releases_in(self._on_record(plans, ledger, now, log, derived))
+                if [one.key for one in anew] != asked:
                     raise _Overtaken
 
         try:
             return self.answer(ledger, known, log, check)
         except _Overtaken:
-            return None
+            now = self._ledger_session.registry(ledger)
+        return self._released(plans, ledger, now, log, price, anyway=anyway, derived=derived)
 
     def _as_exact_as_possible(
-        self, known: Sequence[Known], ledger: Ledger, log: LogDeclaration
+        self, known: Sequence[Known], ledger: Ledger, registry: Registry, log: LogDeclaration
     ) -> list[Known]:
         """What was released, read together with whatever else is on record about it."""
         releases = _releases_in([known])
         states = ledger.states(one.key for one in releases)
         released = {one.key for one in releases if states[one.key] is KeyState.RELEASED}
-        derivations = self._derivations(ledger, log)
+        derivations = Derivations(ledger, registry, log)
         plans = {one.plan.ppi.id: one.plan for one in releases if one.key in released}
         counting = counting_on_record(plans.values(), ledger, log, derivations)
         expected = {plan.ppi.id: plan.expected for plan in counting}
@@ -493,17 +497,14 @@ class LocalSession(Session):
         Made once until the journal grows, for all who may see it. Only who has ever subscribed has
         an own: what is reserved for somebody comes first for them.
         """
-        with self._open_for(catalogue) as (ledger, log):
-            # Remembered before it is shown: whoever recorded it may not have come to do that.
-            registry = self._ledger_session.registry(ledger)
+        with self._open_for(catalogue) as (ledger, registry, log):
             asker = self._caller.name if self._caller.name in registry.subscribed else None
             following = partial(self._ledger_session.following, registry)
             asked = asker, digest_of(repr(catalogue))  # also what equality does not look at
 
             def replayed() -> tuple[Series, ...]:
-                return following(
-                    asked, lambda: series_of(*self._on_file(catalogue, ledger, log)), _answers_in
-                )
+                on_file = partial(self._on_file, catalogue, ledger, registry, log)
+                return following(asked, lambda: series_of(*on_file()), _answers_in)
 
             def formed() -> tuple[T, int]:
                 series = replayed()
@@ -526,17 +527,17 @@ class LocalSession(Session):
 
         picked = Picked.of(by, periods, groups)
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (ledger, log):
-            told = told_by_plan(*self._on_file(catalogue, ledger, log))
+        with self._open_for(catalogue) as (ledger, registry, log):
+            told = told_by_plan(*self._on_file(catalogue, ledger, registry, log))
         if not told:
             raise NotFound("nothing of this is on record", hint="release it first")
         return Released(compared_series(*one, picked) for one in told)
 
     def _on_file(
-        self, catalogue: Catalogue, ledger: Ledger, log: LogDeclaration
+        self, catalogue: Catalogue, ledger: Ledger, registry: Registry, log: LogDeclaration
     ) -> tuple[list[Known], Mapping[str, KeyState], Mapping[str, Any], LogDeclaration]:
         """All that is known of a catalogue: released, or derived from that."""
-        every = self._known(catalogue, None, ledger, log, derived=True)
+        every = self._known(catalogue, None, ledger, registry, log, derived=True)
         releases = _releases_in([every])
         states = ledger.states(release.key for release in releases)
         results = ledger.results(release.key for release in releases)
@@ -550,12 +551,12 @@ class LocalSession(Session):
         ledger: Ledger,
         known: Sequence[Known],
         log: LogDeclaration,
-        check: Callable[[], None] = allowed,
+        check: Permit = permit_all,
     ) -> tuple[Series, ...]:
         """Steps 2 to 4 of the protocol: the only place that charges, reads cases and records.
 
-        `check` is called inside the transaction that charges, and may raise. What is derived takes
-        no part in either: it is known already.
+        `check` is asked inside the transaction that charges, of what holds then, and may raise.
+        What is derived takes no part in either: it is known already.
         """
         releases = _releases_in([known])
         refuse_too_much(releases)
@@ -564,8 +565,7 @@ class LocalSession(Session):
         charges = [release.charge for release in releases]
 
         def permit() -> None:
-            rules.permit()
-            check()
+            check(rules.permit())
 
         states = ledger.charge(charges, rules.limit, permit)
         self._on_step("charged")
@@ -638,58 +638,60 @@ class LocalSession(Session):
             yield ledger, registry
 
     @contextmanager
-    def _open_for(self, catalogue: Catalogue) -> Iterator[tuple[Ledger, LogDeclaration]]:
-        """The ledger and the log of a sound catalogue, while nothing is stopped."""
+    def _open_for(self, catalogue: Catalogue) -> Iterator[tuple[Ledger, Registry, LogDeclaration]]:
+        """The ledger, what holds, and the log of a sound catalogue, while nothing is stopped."""
         with self._permitted() as (ledger, registry):
             refuse_stopped(registry)
             refuse_too_many(catalogue)
-            yield ledger, checked_log(registry, self._caller.logs(registry), catalogue)
+            log = checked_log(registry, self._caller.logs(registry), catalogue)
+            yield ledger, registry, log
 
     def _known(
         self,
         catalogue: Catalogue,
         epsilon: Epsilon | None,
         ledger: Ledger,
+        registry: Registry,
         log: LogDeclaration,
         *,
         derived: bool | None = None,
     ) -> list[Known]:
         """Everything a catalogue asks for, as far as that is not too much."""
         plans = plans_of(catalogue, epsilon, log.public)
-        by_plan = self._on_record(plans, ledger, log, derived)
+        by_plan = self._on_record(plans, ledger, registry, log, derived)
         refuse_too_much(_releases_in(by_plan))
         return [one for own in by_plan for one in own]
 
     def _by_plan(
-        self, catalogue: Catalogue, epsilon: Epsilon | None, ledger: Ledger, log: LogDeclaration
+        self,
+        catalogue: Catalogue,
+        epsilon: Epsilon | None,
+        ledger: Ledger,
+        registry: Registry,
+        log: LogDeclaration,
     ) -> list[tuple[Known, ...]]:
         """The same, of each PPI by itself."""
         plans = plans_of(catalogue, epsilon, log.public)
-        return self._on_record(plans, ledger, log)
+        return self._on_record(plans, ledger, registry, log)
 
     def _on_record(
         self,
         plans: Sequence[Plan],
         ledger: Ledger,
+        registry: Registry,
         log: LogDeclaration,
         derived: bool | None = None,  # noqa: FBT001 - as it was asked for
     ) -> list[tuple[Known, ...]]:
         refuse_too_many_answers(plans, log.horizon)
         by_plan = [releases_of(plan, log, self._caller.name) for plan in plans]
-        sets, derivations = (
-            self._ledger_session.registry(ledger).sets,
-            self._derivations(ledger, log),
-        )
+        derivations = Derivations(ledger, registry, log)
 
         def derive(release: Release) -> Derived | None:
             if derived is False:  # who wants a draw of its own pays for it
                 return None
             return derivations.of(release) if derived else derivations.good_enough(release)
 
-        return with_record(by_plan, ledger, sets, log, self._caller.name, derive)
-
-    def _derivations(self, ledger: Ledger, log: LogDeclaration) -> Derivations:
-        return Derivations(ledger, self._ledger_session.registry(ledger), log)
+        return with_record(by_plan, ledger, registry.sets, log, self._caller.name, derive)
 
     def _unpaid(
         self, catalogue: Catalogue
@@ -701,7 +703,7 @@ class LocalSession(Session):
             grant = registry.grants.get((log.name, self._caller.name))
             share = None if grant is None else grant.per_block
             remaining = remaining_budget(log, ledger.balances(log.name), self._caller.name, share)
-            by_plan = self._by_plan(catalogue, None, ledger, log)
+            by_plan = self._by_plan(catalogue, None, ledger, registry, log)
             states = ledger.states(release.key for release in _releases_in(by_plan))
         new = [
             [one for one in _releases_in([own]) if states[one.key] is KeyState.NEW]

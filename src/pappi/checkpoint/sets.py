@@ -42,7 +42,7 @@ from pappi.planning import (
 )
 from pappi.ppinot import Aggregation, Ppi, aggregated_measures, canonical_form
 from pappi.store import LogDeclaration
-from pappi.values import Epsilon
+from pappi.values import ZERO, Epsilon
 
 _HARDLY_MORE = 1.25
 _RANKED = (Aggregation.MEDIAN, Aggregation.PERCENTILE, Aggregation.DISTRIBUTION)
@@ -73,8 +73,12 @@ def with_record(
         return [tuple(own) for own in by_plan]
     plans = [own[0].plan for own in by_plan if own]
     record = _Record(plans, ledger, sets, log, analyst)
+    # A block that nothing was charged to, or set aside in, has nothing on record.
+    used = ledger.used(one.charge.accounts[0] for one in (*new, *earlier))
     known: dict[tuple[str, Cell], Known | None] = {
         (one.plan.ppi.id, one.cell): record.answer(one, charged.get(one.key))
+        if used[one.charge.accounts[0]] > ZERO
+        else None
         for one in (*new, *earlier)
     }
     for one in new:

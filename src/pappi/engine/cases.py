@@ -48,6 +48,7 @@ from pappi.engine.table import (
     Who,
     batches_in,
     cases_in,
+    in_one,
     key_numbers,
     read_by,
     truncated_batches,
@@ -191,8 +192,8 @@ def _answered(
         anchors = scan[ANCHOR]
         columns.update((measure, scan[f"m{index}"]) for index, measure in enumerate(query.measures))
         if query.identify is not None:
-            persons = _texts(scan[PERSON]) if PERSON in scan else None
-            who = Who(_texts(scan[CASE_ID]), persons, query.identify.key)
+            persons = in_one([_texts(scan[PERSON])]) if PERSON in scan else None
+            who = Who(in_one([_texts(scan[CASE_ID])]), persons, query.identify.key)
     numbers = {each: key_numbers(_texts(columns[each.by]), each.keys) for each in groupings}
     for by in {each.by for each in groupings}:
         del columns[by]
@@ -200,7 +201,8 @@ def _answered(
 
 
 def _texts(column: Column | Texts) -> Texts:
-    return column if isinstance(column, pa.Array) else pa.array(column, pa.large_string())
+    known = isinstance(column, pa.Array | pa.ChunkedArray)
+    return column if known else pa.array(column, pa.large_string())
 
 
 def _in_order(scan: Scan) -> Scan:

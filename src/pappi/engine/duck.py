@@ -163,7 +163,7 @@ def _unfolded(folded: pa.Table, name: str) -> Column | Texts:
     if pa.types.is_dictionary(column.type):
         return column.unify_dictionaries().combine_chunks()
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return column.cast(pa.large_string()).combine_chunks()
+        return column.cast(pa.large_string())
     if name != ORDER:
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy())

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -96,20 +96,17 @@ class CaseTable:
             raise LookupError("the cases of persons were read without their persons")
         person = self.who.person_numbers()
         stays = (person >= 0) & np.isfinite(self.anchor_us)
-        # Whoever has no more cases than may stay keeps them all: only of others they are sorted.
-        persons = int(person.max(initial=-1)) + 1  # some of them may have no case that counts
-        many = np.bincount(person[stays], minlength=persons) > unit.max_cases
-        rows = np.flatnonzero(stays & many[person]) if many.any() else np.empty(0, dtype=np.intp)
+        rows = np.flatnonzero(stays)
         block = _block_numbers(self.anchor_us[rows], horizon, zone)
         blocks = int(block.max(initial=0)) + 1
         rows, numbers = _in_order_of(person[rows] * blocks + block, rows)
         bounded = numbers // blocks if unit.per is Per.LOG else numbers
-        starts = np.flatnonzero(_differs_from_last(bounded))
-        lengths = np.diff(starts, append=rows.size)
-        stays[rows] = np.arange(rows.size) - np.repeat(starts, lengths) < unit.max_cases
+        most = unit.max_cases
+        kept = np.ones(rows.size, dtype=np.bool_)
+        kept[most:] = bounded[most:] != bounded[:-most]
+        stays[rows] = kept
         # Only where some of a person's cases in a block stay, and others do not, it matters which.
-        cut = starts + unit.max_cases
-        cut = cut[cut < starts + lengths]
+        cut = np.flatnonzero(kept[:-1] > kept[1:]) + 1
         cut = cut[numbers[cut - 1] == numbers[cut]]
         begin, end = (np.searchsorted(numbers, numbers[cut], side) for side in ("left", "right"))
         torn = np.repeat(begin - _before(end - begin), end - begin)
@@ -238,7 +235,9 @@ def _in_order_of(
         order = np.argsort(numbers)
         return rows[order], numbers[order]
     # Both in one number, which is sorted several times as fast as an order is found.
-    together = np.sort(numbers << bits | rows)
+    together = numbers << bits
+    together |= rows
+    together.sort()
     return together & ((1 << bits) - 1), together >> bits
 
 
@@ -258,11 +257,8 @@ class Who:
         if all(part.every_case_id is first.every_case_id for part in parts):
             return replace(first, picked=np.concatenate([part._numbers for part in parts]))  # noqa: SLF001
         persons = [part.persons for part in parts if part.persons is not None]
-        return cls(
-            pa.concat_arrays([part.case_ids for part in parts]),
-            pa.concat_arrays(persons) if persons else None,
-            parts[0].key,
-        )
+        case_ids = in_one([part.case_ids for part in parts])
+        return cls(case_ids, in_one(persons) if persons else None, first.key)
 
     def rows(self, rows: NDArray[np.intp] | slice) -> Who:
         if self.picked is None and not isinstance(rows, slice):
@@ -288,8 +284,9 @@ class Who:
         """The same number for the same person, and only then; -1 for none."""
         if self.every_person is None:
             raise LookupError("the cases of persons were read without their persons")
-        numbers = self._picked_of(self.every_person).dictionary_encode().indices
-        return np.asarray(pc.fill_null(numbers, -1).to_numpy(), dtype=np.int64)
+        coded = in_one([self._picked_of(self.every_person)]).dictionary_encode()
+        numbers = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in coded.chunks]
+        return np.concatenate([*numbers, np.empty(0, dtype=np.int64)])
 
     def hashes(self, purpose: bytes) -> NDArray[np.uint64]:
         """A number per case that nobody without the key can foresee."""
@@ -314,6 +311,12 @@ class Who:
         ranks = np.empty(order.size, dtype=np.intp)
         ranks[order] = np.arange(order.size)
         return ranks
+
+
+def in_one(texts: Sequence[Texts]) -> Texts:
+    """Texts one after the other; none of them is copied."""
+    chunks = (each.chunks if isinstance(each, pa.ChunkedArray) else [each] for each in texts)
+    return pa.chunked_array(chain.from_iterable(chunks), pa.large_string())
 
 
 def _last_at_most(
@@ -348,12 +351,6 @@ def _block_numbers(
 def _before(lengths: NDArray[np.intp]) -> NDArray[np.intp]:
     """How much there is before each."""
     return np.cumsum(lengths) - lengths
-
-
-def _differs_from_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
-    differs = np.ones(values.size, dtype=np.bool_)
-    differs[1:] = values[1:] != values[:-1]
-    return differs
 
 
 def truncated_batches(

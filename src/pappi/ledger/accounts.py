@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from pappi.errors import BudgetExceeded
 from pappi.values import ZERO, Epsilon, Grid
@@ -44,12 +44,11 @@ class KeyState(StrEnum):
     RELEASED = "released"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Account:
+class Account(NamedTuple):
     """The budget of one block of one log, such as block 2014-10 of `hospital`.
 
     With an analyst, it is what this analyst may spend there; without a block, what all blocks
-    together may spend.
+    together may spend. A tuple, as every charge looks up each of its blocks several times.
     """
 
     log: str
@@ -157,22 +156,22 @@ def demand(charges: Iterable[Charge]) -> Mapping[Account, Epsilon]:
 
 
 def shortfalls(
-    charges: Iterable[Charge],
+    wanted: Mapping[Account, Epsilon],
     spent: Mapping[Account, Epsilon],
     limits: Mapping[Account, Epsilon],
 ) -> tuple[Shortfall, ...]:
-    """The accounts that the charges together would overdraw; none means they may be made.
+    """The accounts that a demand would overdraw; none means that its charges may be made.
 
     A block without a limit has no budget. Other accounts need no limit: the blocks bound them.
 
     >>> october = Account("hospital", "2014-10")
     >>> ask = Charge("k", (october,), Epsilon.of("0.6"), {})
     >>> spent, limits = {october: Epsilon.of("0.6")}, {october: Epsilon.of(1)}
-    >>> [str(short.missing) for short in shortfalls([ask], spent, limits)]
+    >>> [str(short.missing) for short in shortfalls(demand([ask]), spent, limits)]
     ['0.2']
     """
     short = []
-    for account, needed in demand(charges).items():
+    for account, needed in wanted.items():
         if account not in limits and not account.is_block:
             continue
         left = limits.get(account, ZERO) - spent.get(account, ZERO)
@@ -181,10 +180,12 @@ def shortfalls(
     return tuple(sorted(short, key=lambda each: each.account))
 
 
-def budget_exceeded(charges: Iterable[Charge], short: Sequence[Shortfall]) -> BudgetExceeded:
+def budget_exceeded(
+    wanted: Mapping[Account, Epsilon], short: Sequence[Shortfall]
+) -> BudgetExceeded:
     """The refusal, in words an analyst can act on; every account is in the detail."""
     return BudgetExceeded(
-        f"{_requested_text(demand(charges))}; {_left_text(short)}",
+        f"{_requested_text(wanted)}; {_left_text(short)}",
         hint="use a smaller ε, fewer PPIs or fewer periods, or ask the owner for more budget",
         detail="; ".join(
             f"requested ε {account.requested}, left {_account_text(account)}" for account in short

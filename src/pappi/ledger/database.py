@@ -44,7 +44,7 @@ _WITH_PREVIOUS = """
 SELECT entry.seq, entry.at, entry.kind, entry.body, entry.digest, earlier.digest
 FROM journal AS entry LEFT JOIN journal AS earlier ON earlier.seq = entry.seq - 1
 """
-_FROM = f"SELECT {_COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq LIMIT {_BATCH}"  # noqa: S608
+_FROM = f"SELECT {_COLUMNS} FROM journal WHERE seq >= ? ORDER BY seq LIMIT ?"  # noqa: S608
 _OF_KIND = f"""
 {_WITH_PREVIOUS}
 WHERE entry.kind = ? AND entry.seq > ? ORDER BY entry.seq LIMIT {_BATCH}
@@ -173,9 +173,10 @@ class Journal(ABC):
 
     def batches(self, first: int = 1) -> Iterator[list[Entry]]:
         """The same, batch by batch."""
-        while rows := self.run(_FROM, first):
+        more = True
+        while more and (rows := self.run(_FROM, first, _BATCH)):
             yield [self._entry(row) for row in rows]
-            first = rows[-1][0] + 1
+            first, more = rows[-1][0] + 1, len(rows) == _BATCH
 
     def entries_of(self, kind: str, after: int = 0) -> Iterator[Entry]:
         """The entries of a kind after a number, fetched in batches, each checked."""

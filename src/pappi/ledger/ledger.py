@@ -122,6 +122,7 @@ ON CONFLICT (log, block, analyst) DO UPDATE
 SET spent = account.spent + excluded.spent, held = account.held + excluded.held
 """
 _AT_ONCE = 100
+NOTHING: Mapping[Account, Epsilon] = {}
 _OTHER_KEYS = "the charged and released keys are not those of the journal"
 
 _UNHOLD = "UPDATE account SET held = held - ? WHERE log = ? AND block = ? AND analyst = ?"
@@ -277,11 +278,13 @@ class Ledger:
             new = _in_state(KeyState.NEW, by_key, states)
             in_reserve = _in_state(KeyState.RESERVED, by_key, states)
             reserved = list(self._reserved(charge.key for charge in in_reserve).values())
-            self._refuse_overspending(new, limits, reserved)
+            due = [*reserved, *new]
+            wanted = demand(due)
+            self._refuse_overspending(wanted, limits, demand(reserved))
             self._step(LedgerStep.CHARGE_CHECKED)
             for charge in reserved:
                 self._unhold(charge)
-            self._write_charges([*reserved, *new])
+            self._write_charges(due, wanted)
             self._step(LedgerStep.CHARGE_WRITTEN)
         self._step(LedgerStep.CHARGE_COMMITTED)
         return states
@@ -299,13 +302,14 @@ class Ledger:
             permit()
             states = {key: self._state_of(charge) for key, charge in by_key.items()}
             new = _in_state(KeyState.NEW, by_key, states)
-            self._refuse_overspending(new, limits)
+            wanted = demand(new)
+            self._refuse_overspending(wanted, limits)
             self._journal.append(*act)
             if new:
                 entry = self._journal.append(EntryKind.RESERVE, reserve_payload(new))
                 for charge in new:
                     self._journal.run(_RESERVE_CELL, charge.key, entry.seq)
-                self._add(new, held=True)
+                self._add((account, 0, amount.nano) for account, amount in wanted.items())
         return states
 
     def cancel(self, keys: Iterable[str], analyst: str, act: Written) -> int:
@@ -340,21 +344,21 @@ class Ledger:
                 self._journal.run(_RELEASE_CELL, entry.seq, key)
             self._step(LedgerStep.RESULT_WRITTEN)
         self._step(LedgerStep.RESULT_COMMITTED)
-        return self.results(results)
+        written = {key: results[key] for key in pending}
+        return written | dict(self.results(results.keys() - written.keys()))
 
     def results(self, keys: Iterable[str]) -> Mapping[str, JSON]:
         """The released results among the keys."""
-        cells = ((key, self._cell(key)) for key in keys)
         return {
-            key: result_of(self._entry_about(key, EntryKind.RELEASE, cell.released))
-            for key, cell in cells
-            if cell is not None and cell.released is not None
+            key: result_of(self._entry_about(key, EntryKind.RELEASE, seq))
+            for key, seq in self.released_at(keys).items()
         }
 
     def states(self, keys: Iterable[str]) -> Mapping[str, KeyState]:
         """How far each of the keys has come, at this moment."""
-        cells = ((key, self._cell(key)) for key in keys)
-        return {key: cell.state if cell else KeyState.NEW for key, cell in cells}
+        states = dict.fromkeys(keys, KeyState.NEW)
+        cells = _cells_of(self._journal, states)
+        return states | {key: cell.state for key, cell in cells.items()}
 
     def spent(self, log: str) -> Mapping[Account, Epsilon]:
         """What the blocks of a log have spent; blocks that spent nothing are left out."""
@@ -363,6 +367,13 @@ class Ledger:
             for account, balance in self.balances(log).items()
             if account.is_block and balance.spent.nano
         }
+
+    def used(self, accounts: Iterable[Account]) -> dict[Account, Epsilon]:
+        """What each of the accounts has spent or holds; nothing where nothing was ever charged."""
+        used = dict.fromkeys(accounts, ZERO)
+        for spent, held, *name in self._run_for_all(_SPENT, list(used)):
+            used[Account(*name)] = Epsilon(spent + held)
+        return used
 
     def balances(self, log: str) -> Mapping[Account, Balance]:
         """Every account of a log that was ever used."""
@@ -390,21 +401,13 @@ class Ledger:
 
     def charged_at(self, keys: Iterable[str]) -> Mapping[str, int]:
         """The entry that charged each key, for keys that were charged."""
-        cells = ((key, self._cell(key)) for key in keys)
-        return {
-            key: cell.charged
-            for key, cell in cells
-            if cell is not None and cell.charged is not None
-        }
+        cells = _cells_of(self._journal, dict.fromkeys(keys)).items()
+        return {key: cell.charged for key, cell in cells if cell.charged is not None}
 
     def released_at(self, keys: Iterable[str]) -> Mapping[str, int]:
         """The entry that released each key, for keys that were released."""
-        cells = ((key, self._cell(key)) for key in keys)
-        return {
-            key: cell.released
-            for key, cell in cells
-            if cell is not None and cell.released is not None
-        }
+        cells = _cells_of(self._journal, dict.fromkeys(keys)).items()
+        return {key: cell.released for key, cell in cells if cell.released is not None}
 
     def charge_record(self, entry: Entry) -> ChargeRecord:
         """A charge by its entry, with when its result was put on record."""
@@ -557,24 +560,17 @@ class Ledger:
         return cell.state
 
     def _refuse_overspending(
-        self, new: Sequence[Charge], limits: Limits, reserved: Sequence[Charge] = ()
+        self,
+        wanted: Mapping[Account, Epsilon],
+        limits: Limits,
+        held: Mapping[Account, Epsilon] = NOTHING,
     ) -> None:
-        """Reservations are already held; they are refused only if a limit was cut below them."""
-        charges = [*new, *reserved]
-        accounts, held = demand(charges), demand(reserved)
-        used = {
-            account: amount - held.get(account, ZERO)
-            for account, amount in self._used_in(accounts).items()
-        }
-        if short := shortfalls(charges, used, _limits_of(limits, accounts)):
-            raise budget_exceeded(charges, short)
-
-    def _used_in(self, accounts: Iterable[Account]) -> Mapping[Account, Epsilon]:
-        used = dict.fromkeys(accounts, ZERO)
-        names = [(account.log, account.block, account.analyst) for account in used]
-        for spent, held, *name in self._run_for_all(_SPENT, names):
-            used[Account(*name)] = Epsilon(spent + held)
-        return used
+        """What is held for it already is refused only if a limit was cut below that."""
+        used = self.used(wanted)
+        for account, amount in held.items():
+            used[account] -= amount
+        if short := shortfalls(wanted, used, _limits_of(limits, wanted)):
+            raise budget_exceeded(wanted, short)
 
     def _run_for_all(self, statement: str, rows: Sequence[tuple[object, ...]]) -> list[Any]:
         """What a statement gives for rows of values, of which it takes some at once."""
@@ -632,19 +628,15 @@ class Ledger:
         for account, amount in demand([charge]).items():
             self._journal.run(_UNHOLD, amount.nano, account.log, account.block, account.analyst)
 
-    def _write_charges(self, charges: Sequence[Charge]) -> None:
+    def _write_charges(self, charges: Sequence[Charge], wanted: Mapping[Account, Epsilon]) -> None:
         entries = self._journal.append_all(EntryKind.CHARGE, map(charge_payload, charges))
         for charge, entry in zip(charges, entries, strict=True):
             self._journal.run(_CHARGE_CELL, charge.key, entry.seq)
-        self._add(charges, held=False)
+        self._add((account, amount.nano, 0) for account, amount in wanted.items())
 
-    def _add(self, charges: Sequence[Charge], *, held: bool) -> None:
-        rows = [
-            (account.log, account.block, account.analyst)
-            + ((0, amount.nano) if held else (amount.nano, 0))
-            for account, amount in demand(charges).items()
-        ]
-        self._run_for_all(_ADD, rows)
+    def _add(self, rows: Iterable[tuple[Account, int, int]]) -> None:
+        """What accounts have spent, and hold, beyond what they had."""
+        self._run_for_all(_ADD, [(*account, spent, held) for account, spent, held in rows])
 
     def _is_pending(self, key: str) -> bool:
         """Whether a charged key has no result yet."""

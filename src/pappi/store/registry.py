@@ -222,8 +222,8 @@ class Registry:
 
     def log(self, name: str, among: Collection[str] | None = None) -> LogDeclaration:
         """A log, if it is there and among those that may be known."""
-        known = sorted(self.logs if among is None else among)
-        if name not in known or name not in self.logs:
+        if name not in self.logs or (among is not None and name not in among):
+            known = sorted(self.logs if among is None else among)
             raise UnknownLog(
                 f"there is no log called '{name}'; logs here: {', '.join(known) or 'none yet'}",
                 hint="check its name; the owner imports logs, and grants them to analysts",

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from pappi.errors import UsageError
@@ -44,10 +45,7 @@ class Period:
         >>> Period(date(2014, 10, 1), date(2014, 11, 1)).label
         '2014-10'
         """
-        for grid in (Calendar.YEAR, Calendar.QUARTER, Calendar.MONTH, Calendar.WEEK, Calendar.DAY):
-            if _floor(self.start, grid) == self.start and _next(self.start, grid) == self.end:
-                return _name(self.start, grid)
-        return f"{self.start} to {self.end - timedelta(days=1)}"
+        return _label(self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +155,14 @@ def midnight_us(day: date, zone: ZoneInfo) -> int:
 def day_of(ts_us: int, zone: ZoneInfo) -> date:
     """The calendar day an instant falls on in a zone."""
     return (_EPOCH + timedelta(microseconds=ts_us)).astimezone(zone).date()
+
+
+@lru_cache(maxsize=4_096)  # every release names the same blocks, several times each
+def _label(start: date, end: date) -> str:
+    for grid in (Calendar.YEAR, Calendar.QUARTER, Calendar.MONTH, Calendar.WEEK, Calendar.DAY):
+        if _floor(start, grid) == start and _next(start, grid) == end:
+            return _name(start, grid)
+    return f"{start} to {end - timedelta(days=1)}"
 
 
 def _floor(day: date, unit: Calendar) -> date:
