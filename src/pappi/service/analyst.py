@@ -17,7 +17,7 @@ from pappi.checkpoint import Released
 from pappi.ppinot import Understanding
 from pappi.service import models, replies
 from pappi.service.keys import Asking
-from pappi.service.layers import Frame, Service
+from pappi.service.middleware import Frame, Service
 from pappi.service.models import Name
 from pappi.service.problems import Audience
 from pappi.service.routes import (

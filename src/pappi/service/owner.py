@@ -21,8 +21,7 @@ from pappi.errors import InputError
 from pappi.ledger import Verification
 from pappi.service import models, replies
 from pappi.service.keys import Asking
-from pappi.service.layers import Frame, Service
-from pappi.service.logs import MEDIA_TYPE
+from pappi.service.middleware import Frame, Service
 from pappi.service.models import Name, Person
 from pappi.service.problems import Audience
 from pappi.service.routes import (
@@ -36,6 +35,7 @@ from pappi.service.routes import (
     run_subscriptions,
 )
 from pappi.service.settings import Settings
+from pappi.service.telemetry import MEDIA_TYPE
 from pappi.service.web.console import add_console
 from pappi.session import Workspace
 from pappi.store import Captured

@@ -58,7 +58,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     day_of_scope,
     misplaced_parts,
     scope_problem,
