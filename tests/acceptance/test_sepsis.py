@@ -56,5 +56,5 @@ def test_releasing_all_six_is_byte_equal_the_second_time(hospital: Path) -> None
         for answer in answers:
             del answer["charged"], answer["replayed"]
     assert json.dumps(first) == json.dumps(second)
-    (log,) = json.loads(pappi(hospital, "budget", "--json"))["budgets"]
-    assert [block["spent"] for block in log["blocks"]] == ["0.6"] * 20
+    blocks = json.loads(pappi(hospital, "budget", "--json"))["accounts"]
+    assert [block["spent"] for block in blocks] == ["0.6"] * 20

@@ -20,7 +20,7 @@ from pappi.errors import DefinitionError, WorkspaceError
 from pappi.ledger import EntryKind
 from pappi.ppinot import Catalogue, parse_catalogue, parse_definitions, write_definitions
 from pappi.report import dpo_html, pack_record
-from pappi.session import Workspace, open_at
+from pappi.session import Workspace, open_at, to_wire
 from pappi.values import ExactAnswer
 from tests.commands import Run
 from tests.crash.faults import failing, sqlite_error
@@ -245,7 +245,7 @@ def test_the_pack_says_who_looked_how_often_and_when(workspace: Workspace) -> No
     assert "3 views of exact values" in page
     assert '<bdi>carla</bdi></th><td class="number">2</td>' in page
     assert log.looks[0].at[:16].replace("T", " ") in page
-    (record,) = pack_record(pack, "today")["logs"]
+    (record,) = to_wire(pack_record(pack, "today"))["logs"]
     assert [look["by"] for look in record["looks_at_exact_values"]] == ["owner", "carla", "carla"]
     # The rest of what was done is not pushed out of sight by looks.
     assert not any("viewed" in act.what for act in pack.acts)

@@ -25,7 +25,7 @@ from pappi.cli.program import pappi as command_line
 from pappi.errors import PappiError
 from pappi.service import Settings
 from pappi.service.analyst import analyst_app
-from pappi.service.layers import Service
+from pappi.service.middleware import Service
 from pappi.service.owner import owner_app
 from pappi.service.problems import CODES
 from pappi.session import LocalSession, Workspace

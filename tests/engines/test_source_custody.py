@@ -18,7 +18,7 @@ from pappi.errors import Conflict, ReleaseFailed, UsageError, WorkspaceError
 from pappi.ppinot import Catalogue, parse_catalogue
 from pappi.report import dpo_html, pack_record
 from pappi.service.problems import Audience, fault_of
-from pappi.session import Workspace
+from pappi.session import Workspace, to_wire
 from pappi.store import (
     EventSource,
     LedgerSession,
@@ -281,7 +281,7 @@ def _folded(text: str) -> str:
 
 def _pack(workspace: Workspace) -> tuple[Mapping[str, object], str]:
     pack = workspace.custody.pack("claims")
-    (log,) = pack_record(pack, "today")["logs"]
+    (log,) = to_wire(pack_record(pack, "today"))["logs"]
     return log, dpo_html(pack, "today")
 
 

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "release": ("release", "asked.yaml", "--epsilon", "0.1"),
     "release --smooth": ("release", "asked.yaml", "--epsilon", "0.1", "--smooth"),
     "preview": ("preview", "new.yaml", "--epsilon", "0.1"),
+    "advise": ("advise", "asked.yaml", "--epsilon", "0.1"),
     "exact": ("exact", "asked.yaml"),
     "budget": ("budget",),
     "trail": ("trail", "--limit", "1"),

@@ -29,9 +29,9 @@ import pappi
 from pappi.checkpoint import draw, session
 from pappi.custody import NewLog
 from pappi.errors import PappiError
-from pappi.service import Addresses, layers
-from pappi.service.logs import LOGGER, write_logs
+from pappi.service import Addresses, middleware
 from pappi.service.problems import Audience, Fault
+from pappi.service.telemetry import LOGGER, write_logs
 from pappi.session import Workspace
 from pappi.values import Epsilon, PrivacyUnit, Terms
 from tests.fuzz.dice import Dice
@@ -378,7 +378,7 @@ def test_a_reply_with_an_error_s_own_words_would_be_caught(
     def in_full(error: PappiError, _audience: Audience) -> Fault:
         return Fault("internal", error.detail)
 
-    monkeypatch.setattr(layers, "fault_of", in_full)
+    monkeypatch.setattr(middleware, "fault_of", in_full)
     parties.analyst(definition_of(0))
     assert parties.watch.leaks()
 
@@ -390,7 +390,7 @@ def test_a_log_line_with_an_error_s_own_words_would_be_caught(
     def in_full(error: PappiError, _route: str) -> None:
         LOGGER.error("failure: %s", error.detail)
 
-    monkeypatch.setattr(layers, "log_failure", in_full)
+    monkeypatch.setattr(middleware, "log_failure", in_full)
     parties.analyst(definition_of(0))
     assert parties.watch.leaks()
 

@@ -30,7 +30,7 @@ from pappi.checkpoint.queries import Release
 from pappi.errors import Refused
 from pappi.ledger import Ledger
 from pappi.mechanisms import mechanism
-from pappi.service import logs
+from pappi.service import telemetry
 from pappi.session import Workspace
 from pappi.store import LogDeclaration, Registry, open_readonly
 from pappi.values import Series
@@ -131,7 +131,7 @@ class Stream:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(mechanism, "system_randbelow", self.below)
-        patch.setattr(logs, "secret_bytes", self.some)  # ids of requests
+        patch.setattr(telemetry, "secret_bytes", self.some)  # ids of requests
         self.begin(0)
 
     def begin(self, number: int) -> None:

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 from pappi.custody import NewLog
 from pappi.service import Settings
-from pappi.service.layers import frame_of
+from pappi.service.middleware import frame_of
 from pappi.values import Bounds, DefaultBounds, Epsilon, Right, Role, Terms
 from tests.service.serving import Serving
 from tests.small_logs import claims, workspace_with

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 
 from pappi.service import Address, Addresses, Settings
 from pappi.service.analyst import analyst_app
-from pappi.service.layers import Frame, Service, frame_of
+from pappi.service.middleware import Frame, Service, frame_of
 from pappi.service.owner import owner_app
 from pappi.service.running import Running
 from pappi.session import Workspace

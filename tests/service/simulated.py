@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 import httpx
 from starlette.types import ASGIApp
 
-from pappi.service.layers import Passing
+from pappi.service.middleware import Passing
 
 _PATIENCE = 900.0
 HERE = "http://pappi"

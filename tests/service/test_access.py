@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 
 from pappi.service import keys
 from pappi.service.keys import GuardedRoute, rights_of
-from pappi.service.layers import Service
+from pappi.service.middleware import Service
 from pappi.values import RIGHTS, Epsilon, Right, Role
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 from tests.small_logs import claims, event_table

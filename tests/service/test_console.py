@@ -15,7 +15,7 @@ from pappi.custody import NewLog, event_of
 from pappi.custody import trail as spending
 from pappi.errors import NotAuthenticated
 from pappi.ppinot import parse_catalogue
-from pappi.service.web.console.pages import budget_strip
+from pappi.report import budget_strip
 from pappi.values import (
     BudgetLine,
     Calendar,

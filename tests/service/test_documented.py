@@ -14,7 +14,7 @@ import pappi
 from pappi.service import Settings
 from pappi.service.analyst import analyst_app
 from pappi.service.keys import rights_of
-from pappi.service.layers import Service
+from pappi.service.middleware import Service
 from pappi.service.owner import owner_app
 from pappi.service.problems import CODES, Fault
 from pappi.session import Workspace

@@ -15,7 +15,14 @@ from typing import Any
 import pytest
 
 from pappi.checkpoint import LocalSession
-from pappi.service.logs import LOGGER, AnsweredRequest, JsonFormatter, Metrics, Paced, write_logs
+from pappi.service.telemetry import (
+    LOGGER,
+    AnsweredRequest,
+    JsonFormatter,
+    Metrics,
+    Paced,
+    write_logs,
+)
 from tests.service.served import LOG, SOJOURN, Served, ask, served
 
 PRIVATE = "Meyer-1964"

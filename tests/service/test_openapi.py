@@ -24,7 +24,7 @@ from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from pappi.custody import NewLog
-from pappi.service.layers import Service
+from pappi.service.middleware import Service
 from pappi.values import Epsilon, Terms
 from tests.leak.asked import sound_questions
 from tests.lengths import length

@@ -20,7 +20,7 @@ from pappi.checkpoint import on_grid, time_to_wait
 from pappi.ledger import open_ledger
 from pappi.ppinot import parse_catalogue
 from pappi.service import Settings
-from pappi.service.layers import OnTheGrid, Passing
+from pappi.service.middleware import OnTheGrid, Passing
 from tests.service.served import LOG, SOJOURN, ask, served
 from tests.small_logs import claims, workspace_with
 

@@ -22,8 +22,8 @@ from pappi.errors import (
     ReleaseFailed,
     WorkspaceError,
 )
-from pappi.service.logs import LOGGER, JsonFormatter
 from pappi.service.problems import CODES, Audience, Fault, code_of, fault_of
+from pappi.service.telemetry import LOGGER, JsonFormatter
 from pappi.session import LocalSession
 from tests.service.served import SOJOURN, Served, ask, served
 

@@ -30,7 +30,7 @@ from pappi.ledger import open_ledger
 from pappi.ppinot import parse_catalogue
 from pappi.service import Settings
 from pappi.service.analyst import analyst_app
-from pappi.service.layers import Frame, frame_of
+from pappi.service.middleware import Frame, frame_of
 from pappi.service.owner import owner_app
 from pappi.session import Workspace
 from pappi.store import LogDeclaration
@@ -324,7 +324,7 @@ def test_replies_that_leave_as_soon_as_the_work_is_done_are_caught(
     histories: Histories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Frame, "paced", lambda _, workspace: workspace)
-    monkeypatch.setattr("pappi.service.layers.time_to_wait", lambda *_: 0.0)
+    monkeypatch.setattr("pappi.service.middleware.time_to_wait", lambda *_: 0.0)
     quick, slow = (histories.released(each, polls=SEEN_AT) for each in (QUICK, SLOW))
     assert [seen[0].left - seen[0].when for seen in (quick, slow)] == [QUICK, SLOW]
     assert "POST /release" in differences(quick, slow)

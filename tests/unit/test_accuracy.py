@@ -24,7 +24,7 @@ from pappi.mechanisms import (
     Values,
     laplace_tails,
 )
-from pappi.mechanisms.two_bin import NoisyBins
+from pappi.mechanisms.two_bin import TwoNoisyBins
 from pappi.planning import (
     epsilon_for,
     plan_alone,
@@ -123,7 +123,7 @@ def test_a_margin_for_a_truth_in_the_middle_would_not_hold_elsewhere() -> None:
     mechanism = plan.measurements[0].mechanism
     assert isinstance(mechanism, TwoBin)
     whole = 10 * mechanism.lattice.span
-    bins = NoisyBins(np.array([whole / 2]), whole, mechanism.scale)
+    bins = TwoNoisyBins(np.array([whole / 2]), whole, mechanism.scale)
     within = WIDTH * ErrorLaw(lambda t: float(bins.beyond(t)[0]), start=0.3).within(0.95)
     assert kept(mechanism, "all in the middle", 10, within) >= 0.95 - 3 * SAMPLED
     assert kept(mechanism, "all at the low end", 10, within) < 0.5
@@ -245,7 +245,7 @@ def test_every_way_to_release_has_a_margin_or_says_why_not() -> None:
 
 
 def test_two_noisy_bins_are_off_as_often_as_all_their_outcomes_say() -> None:
-    bins = NoisyBins(np.array([3.0]), 8, Fraction(2))
+    bins = TwoNoisyBins(np.array([3.0]), 8, Fraction(2))
     steps = range(-45, 46)
     weight = {z: math.exp(-abs(z) / 2) for z in steps}
     whole = sum(weight.values()) ** 2

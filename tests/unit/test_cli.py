@@ -419,7 +419,7 @@ def test_an_audit_shows_the_worst_loss_of_every_ppi_and_spends_nothing(run: Run)
     assert [audit["ppi"] for audit in audits] == ["sojourn", "rejected", "damage"]
     assert all(audit["passed"] and audit["worst_loss"] == "1/10" for audit in audits)
     _, spent, _ = run("budget", "--json")
-    assert {b["spent"] for log in json.loads(spent)["budgets"] for b in log["blocks"]} == {"0"}
+    assert {account["spent"] for account in json.loads(spent)["accounts"]} == {"0"}
 
 
 @pytest.mark.usefixtures("workspace")

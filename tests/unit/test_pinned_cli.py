@@ -34,12 +34,12 @@ def test_nothing_else_is_pinned() -> None:
 
 
 def rename_a_member(outputs: Outputs) -> None:
-    for answer in outputs["release"]["series"][0]["answers"]:
+    for answer in outputs["release"]["answers"]:
         answer["guarantee"]["privacy_unit"] = answer["guarantee"].pop("unit")
 
 
 def rename_a_member_of_one_answer(outputs: Outputs) -> None:
-    answer = outputs["release"]["series"][0]["answers"][1]
+    answer = outputs["release"]["answers"][1]
     answer["result"] = answer.pop("value")
 
 
@@ -48,8 +48,8 @@ def write_an_epsilon_as_a_number(outputs: Outputs) -> None:
 
 
 def rename_what_is_left(outputs: Outputs) -> None:
-    for block in outputs["budget"]["budgets"][0]["blocks"]:
-        block["remaining"] = block.pop("left")
+    for account in outputs["budget"]["accounts"]:
+        account["remaining"] = account.pop("left")
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def rename_what_is_left(outputs: Outputs) -> None:
         (rename_a_member, "guarantee / privacy_unit"),
         (rename_a_member_of_one_answer, "result"),
         (write_an_epsilon_as_a_number, 'epsilon: "text", now "number or text"'),
-        (rename_what_is_left, "gone: budget / budgets / 0 / blocks / 0 / left"),
+        (rename_what_is_left, "gone: budget / accounts / 0 / left"),
     ],
 )
 def test_a_planted_change_is_told(

@@ -303,7 +303,7 @@ def test_the_command_says_in_every_form_that_nothing_is_real(
     assert "nothing was charged" in shown
     printed = json.loads(rehearse(file, "--json")[1])
     assert printed["rehearsal"] is True
-    assert all(series["rehearsal"] is True for series in printed["series"])
+    assert all(answer["rehearsal"] is True for answer in printed["answers"])
     head, *rows = rehearse(file, "--csv", "--smooth")[1].splitlines()
     assert head.endswith(",rehearsal")
     assert all(row.endswith(",True") for row in rows)

@@ -11,7 +11,7 @@ import pytest
 
 import pappi
 from pappi.checkpoint import Caller
-from pappi.checkpoint.access import Rules
+from pappi.checkpoint.access import ChargeRules
 from pappi.custody import NewLog, Selection, accept_rollback, custody, event_of
 from pappi.errors import BudgetExceeded, Conflict, Refused, UnknownLog, UsageError
 from pappi.ledger import EntryKind
@@ -251,7 +251,7 @@ def test_a_question_planned_for_a_removed_log_is_not_charged_to_its_successor(
     imported.remove_log("small")
     imported.import_log(event_table(claims(30)), "small", new=ENOUGH)
     with session.ledger() as ledger, pytest.raises(Conflict, match="another has its name"):
-        Rules(session, ledger, Caller("ann"), planned_for).permit()
+        ChargeRules(session, ledger, Caller("ann"), planned_for).permit()
 
 
 def test_events_that_come_in_while_a_log_is_removed_do_not_stay(

@@ -16,7 +16,7 @@ from pappi.ppinot.model import (
     Occurs,
     Ppi,
 )
-from pappi.ppinot.notations.building import ID, activity_of, is_activity, usual_bounds, usual_unit
+from pappi.ppinot.notations.common import ID, activity_of, is_activity, usual_bounds, usual_unit
 from pappi.values import quoted
 
 

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Mount, Route
 import pappi
 from pappi.service.analyst import analyst_app
 from pappi.service.keys import rights_of
-from pappi.service.layers import Service
+from pappi.service.middleware import Service
 from pappi.service.owner import owner_app
 from tools.docs.markdown import code, joined, sentence, table
 from tools.docs.shapes import fields_of, shape_of

@@ -30,7 +30,7 @@ class Caller:
         return registry.granted_to(self.name) if self.only_granted else frozenset(registry.logs)
 
 
-class Rules:
+class ChargeRules:
     """What bounds a charge, asked inside its transaction: a budget cut a moment ago counts.
 
     `log` is what the query was checked against.

@@ -25,7 +25,7 @@ from pappi.ppinot import AggregatedMeasure, Aggregation, Bounding, Catalogue, Pp
 from pappi.series import whole_id
 from pappi.values import Bounds, Epsilon, Likelihood, Series
 
-Release = Callable[[Catalogue], tuple[Series, ...]]
+ReleaseVerb = Callable[[Catalogue], tuple[Series, ...]]
 """A request to the checkpoint, which charges for it."""
 
 _LEAST, _MOST = Fraction(1, 100), Fraction(99, 100)
@@ -42,7 +42,7 @@ def two_levels(catalogue: Catalogue, epsilon: Epsilon | None, share: Fraction) -
 
 
 def released_in_levels(
-    release: Release, catalogue: Catalogue, epsilon: Epsilon | None, share: Fraction
+    release: ReleaseVerb, catalogue: Catalogue, epsilon: Epsilon | None, share: Fraction
 ) -> tuple[Series, ...]:
     """The same, released; means with loose or private bounds get theirs from the whole time.
 

@@ -21,7 +21,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pappi.checkpoint.access import Caller, Permit, Rules, permit_all, refuse_stopped
+from pappi.checkpoint.access import Caller, ChargeRules, Permit, permit_all, refuse_stopped
 from pappi.checkpoint.answers import series_of, told_by_plan
 from pappi.checkpoint.counts import (
     counting_on_record,
@@ -561,7 +561,7 @@ class LocalSession(Session):
         releases = _releases_in([known])
         refuse_too_much(releases)
         _refuse_unready(ledger, releases, log, self._ledger_session.files)
-        rules = Rules(self._ledger_session, ledger, self._caller, log)
+        rules = ChargeRules(self._ledger_session, ledger, self._caller, log)
         charges = [release.charge for release in releases]
 
         def permit() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 
-from pappi.checkpoint.access import Caller, Rules
+from pappi.checkpoint.access import Caller, ChargeRules
 from pappi.checkpoint.counts import counting_on_record
 from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.queries import (
@@ -76,7 +76,7 @@ def subscribe(
             until=until,
             granted=caller.only_granted,
         )
-        rules = Rules(ledger_session, ledger, caller, log)
+        rules = ChargeRules(ledger_session, ledger, caller, log)
         while not _reserved(subscription, log, ledger_session, ledger, rules, anyway=anyway):
             pass  # somebody else was charged for a part of it in the meantime: it is asked anew
         return subscription
@@ -91,7 +91,7 @@ def _reserved(
     log: LogDeclaration,
     ledger_session: LedgerSession,
     ledger: Ledger,
-    rules: Rules,
+    rules: ChargeRules,
     *,
     anyway: bool,
 ) -> bool:

@@ -30,7 +30,7 @@ from pappi.cli.options import (
     write_private,
 )
 from pappi.ppinot import Catalogue, Ppi
-from pappi.values import ZERO, BudgetLine, By, PublicLog, Quote, Series
+from pappi.values import ZERO, Answer, BudgetLine, By, PublicLog, Quote, Series
 
 if TYPE_CHECKING:
     from pappi.checkpoint import LocalSession
@@ -206,7 +206,10 @@ def rehearse(
     series = session.rehearse(chosen, query.epsilon, smooth=smooth)
     _write_files(session.log(chosen.log), series, (), svg, html)
     if as_json:
-        print_json({"log": chosen.log, "rehearsal": True, "series": series})
+        from pappi.session import to_wire
+
+        marked = [{**to_wire(answer), "rehearsal": True} for answer in _answers_in(series)]
+        print_json({"log": chosen.log, "rehearsal": True, "answers": marked})
     elif as_csv:
         click.echo(report.csv_text(series.to_records()), nl=False)
     else:
@@ -258,7 +261,7 @@ def release(
     budget_lines = session.budget(chosen.log)
     _write_files(session.log(chosen.log), series, budget_lines, svg, html)
     if as_json:
-        print_json({"log": chosen.log, "series": series})
+        print_json({"log": chosen.log, "answers": _answers_in(series)})
     elif as_csv:
         click.echo(report.csv_text(series.to_records()), nl=False)
     else:
@@ -299,7 +302,7 @@ def compare(
     analyst = open_workspace(workspace).checkpoint()
     series = analyst.compare(chosen, periods=periods, groups=groups, by=by)
     if as_json:
-        print_json({"log": chosen.log, "series": series})
+        print_json({"log": chosen.log, "answers": _answers_in(series)})
         return
     for ppi in series:
         console().print(report.answers_table(ppi))
@@ -324,9 +327,11 @@ def budget(
     names = [log_name] if log_name else [log.name for log in opened.logs()]
     lines = {name: opened.checkpoint().budget(name) for name in names}
     if as_json:
+        from pappi.session import to_wire
+
         ledger = {"entries": verified.entries, "head": verified.head}
-        budgets = [{"log": log, "blocks": blocks} for log, blocks in lines.items()]
-        print_json({"budgets": budgets, "ledger": ledger})
+        accounts = [{"log": log, **to_wire(line)} for log, own in lines.items() for line in own]
+        print_json({"accounts": accounts, "ledger": ledger})
         return
     for name, blocks in lines.items():
         click.echo(f"Log '{name}'")
@@ -427,6 +432,10 @@ _NOTHING = "Charged: nothing new."
 _RESERVED = "Charged: what was reserved in advance."
 
 
+def _answers_in(series: Iterable[Series]) -> list[Answer]:
+    return [answer for ppi in series for answer in ppi.answers]
+
+
 def _print_tables(series: Iterable[Series]) -> None:
     out = console()
     for ppi in series:
@@ -437,7 +446,7 @@ def show_cost(
     series: Sequence[Series], before: Sequence[BudgetLine], after: Sequence[BudgetLine]
 ) -> None:
     """What a release cost, and what is left."""
-    answers = [answer for ppi in series for answer in ppi.answers]
+    answers = _answers_in(series)
     replayed = sum(answer.replayed for answer in answers)
     if replayed:
         click.echo(

@@ -316,7 +316,7 @@ def share_error(share: float, cases: float, noise: float) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NoisyBins:
+class TwoNoisyBins:
     """Two sums with independent discrete Laplace noise, and the share that is estimated.
 
     Several truths at once: each of `firsts`, of one `whole`. The estimate (`drawn_in`)
@@ -365,7 +365,7 @@ def bins_anywhere(whole: int, scale: Fraction) -> Beyond:
     # Each once; `np.unique` would load numpy's masked arrays into every preview.
     every = np.rint(np.concatenate((near, np.linspace(0.0, half, TRUTHS))))
     firsts = np.array(sorted(set(every.tolist())))
-    bins = NoisyBins(firsts, whole, scale)
+    bins = TwoNoisyBins(firsts, whole, scale)
     return lru_cache(maxsize=256)(lambda t: float(bins.beyond(t).max()))
 
 

@@ -8,7 +8,7 @@ if the owner granted one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -269,3 +269,43 @@ class _Columns:
     def _axis(self) -> Axis:
         most = float(_most(self.lines)) or 1.0
         return value_axis(Extent(0.0, most), "", _MARGIN + _COLUMNS_HEIGHT, _MARGIN)
+
+
+# --- a log at a glance ------------------------------------------------------------------------
+
+_STRIP_HEIGHT = 44
+_STRIP_SLOT = 10
+_STRIP_GAP = 2
+# With few blocks, columns keep their width instead of growing into slabs.
+_STRIP_LEAST = 12
+
+
+def budget_strip(lines: Sequence[BudgetLine]) -> Element:
+    """A column for each block, from below: what is spent, what is held, and what is left."""
+    return el(
+        "svg",
+        painted("path", "unspent", d=_strip_columns(1.0 for _ in lines)),
+        painted("path", "band", d=_strip_columns(map(_strip_used, lines)), fill_opacity=0.45),
+        painted("path", "spent", d=_strip_columns(line.share for line in lines)),
+        class_="strip",
+        viewBox=f"0 0 {_STRIP_SLOT * max(len(lines), _STRIP_LEAST)} {_STRIP_HEIGHT}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label=budget_text(lines),
+    )
+
+
+def _strip_used(line: BudgetLine) -> float:
+    """Spent and held, as a share of the limit."""
+    used = line.spent.nano + line.held.nano
+    return min(used / line.limit.nano, 1.0) if line.limit.nano else 1.0
+
+
+def _strip_columns(shares: Iterable[float]) -> str:
+    parts = []
+    for number, share in enumerate(shares):
+        high = round(_STRIP_HEIGHT * share, 1)
+        if high:
+            left, wide = number * _STRIP_SLOT + _STRIP_GAP / 2, _STRIP_SLOT - _STRIP_GAP
+            parts.append(f"M{left:g} {_STRIP_HEIGHT}v-{high:g}h{wide}v{high:g}z")
+    return "".join(parts)

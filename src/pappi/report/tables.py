@@ -26,17 +26,16 @@ from pappi.report.numbers import (
 from pappi.report.safe_text import printable
 from pappi.report.wording import (
     COLOURS,
-    NOTHING,
     SYMBOLS,
     VerdictMark,
     alternative_cells,
     at_most_text,
     beyond_text,
-    chance_text,
     cheapest_text,
     clipping_line,
     compares,
     cuts_many,
+    decides_text,
     derived_text,
     epsilon_text,
     expected_text,
@@ -322,7 +321,10 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
     rows: list[list[str | Text]] = [
         [
             *(q.ppi, *((_noise_in(q), q.mechanism) if inside else ()), epsilon_text(q)),
-            *(_red_if_nothing(q, text) for text in (expected_text(q), at_most_text(q), _chance(q))),
+            *(
+                _red_if_nothing(q, text)
+                for text in (expected_text(q), at_most_text(q), decides_text(q))
+            ),
             payments_text(q),
         ]
         for q in quotes
@@ -332,10 +334,6 @@ def quotes_table(quotes: Sequence[Quote]) -> Table:
         for row, quote in zip(rows, quotes, strict=True):
             row.append(error_text(quote.apart, quote.unit))
     return _table(columns, rows, caption=_note(quotes))
-
-
-def _chance(quote: Quote) -> str:
-    return f"{NOTHING} nothing" if quote.tells_nothing else chance_text(quote.chance_to_decide)
 
 
 def _red_if_nothing(quote: Quote, text: str) -> Text:
@@ -365,7 +363,7 @@ def advice_table(quotes: Sequence[Quote], left: Epsilon | None) -> Table:
     rows = [
         (
             *(quote.ppi, epsilon_text(quote), _red_if_nothing(quote, expected_text(quote))),
-            *(_red_if_nothing(quote, _chance(quote)), cheapest_text(quote, left)),
+            *(_red_if_nothing(quote, decides_text(quote)), cheapest_text(quote, left)),
         )
         for quote in quotes
     ]

@@ -289,6 +289,11 @@ def chance_text(chance: float | None) -> str:
     return "over 99 %" if chance > 0.99 else percent(round(chance, 2))
 
 
+def decides_text(quote: Quote) -> str:
+    """The same of a quote; "✗ nothing" if the query tells nothing."""
+    return f"{NOTHING} nothing" if quote.tells_nothing else chance_text(quote.chance_to_decide)
+
+
 def nothing_text(quote: Quote) -> str:
     """The first line about a query that tells nothing."""
     return f"{NOTHING} {quote.name or quote.ppi}: {quote.advice}."

@@ -1,19 +1,19 @@
 """The analysts' session and the owner's custody over HTTP: two applications, on two ports.
 
-    settings  what can be set, and what it is set to
-    problems  every error as problem+json, in words that are safe for the caller
-    keys      authentication: bearer keys, sessions of the pages, rights; denied by default
-    limits    sizes of bodies, rates, concurrent requests
-    logs      a line of JSON per request, and metrics for Prometheus; no body, no value
-    layers    all of the above as middleware, in a safe order; an analyst's replies leave on a
-              fixed time grid
-    routes    how a route is added, with its right and its documented failures
-    models    what requests look like
-    replies   what replies look like; `pappi.session` has the codec that writes them
-    analyst   the analyst's application
-    owner     the owner's application
-    running   both in one process, until it is told to stop; limits on connections
-    web       the pages of both
+    settings    what can be set, and what it is set to
+    problems    every error as problem+json, in words that are safe for the caller
+    keys        authentication: bearer keys, sessions of the pages, rights; denied by default
+    limits      sizes of bodies, rates, concurrent requests
+    telemetry   a line of JSON per request, and metrics for Prometheus; no body, no value
+    middleware  all of the above around an application, in a safe order; an analyst's replies
+                leave on a fixed time grid
+    routes      how a route is added, with its right and its documented failures
+    models      what requests look like
+    replies     what replies look like; `pappi.session` has the codec that writes them
+    analyst     the analyst's application
+    owner       the owner's application
+    running     both in one process, until it is told to stop; limits on connections
+    web         the pages of both
 
 No module here knows the store or the engine: requests become verbs of a session, or of custody.
 """

@@ -16,8 +16,8 @@ from fastapi import Path, Query
 from pappi.checkpoint import Released
 from pappi.ppinot import Understanding
 from pappi.service import models, replies
-from pappi.service.keys import Asking
-from pappi.service.layers import Frame, Service
+from pappi.service.keys import Authenticated
+from pappi.service.middleware import Frame, Service
 from pappi.service.models import Name
 from pappi.service.problems import Audience
 from pappi.service.routes import (
@@ -79,20 +79,20 @@ class AnalystView:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def logs(self, bearer: Asking) -> replies.Logs:
+    def logs(self, bearer: Authenticated) -> replies.Logs:
         """The logs you may query, and what is public about each."""
         return replies.Logs(bearer.session.logs())
 
-    def log(self, log: LogName, bearer: Asking) -> PublicLog:
+    def log(self, log: LogName, bearer: Authenticated) -> PublicLog:
         """What is public about a log."""
         return bearer.session.log(log)
 
-    def budget(self, log: LogName, bearer: Asking) -> replies.Budget:
+    def budget(self, log: LogName, bearer: Authenticated) -> replies.Budget:
         """What each block of a log may spend, and has spent."""
         return replies.Budget(log, bearer.session.budget(log))
 
     def releases(
-        self, log: LogName, bearer: Asking, after: After = 0, limit: Limit = None
+        self, log: LogName, bearer: Authenticated, after: After = 0, limit: Limit = None
     ) -> replies.Releases:
         """Past releases of a log, which can be repeated for free."""
         releases = partial(bearer.session.releases, log)
@@ -100,51 +100,51 @@ class AnalystView:
             log, *page_of(releases, after, limit, self._settings, attrgetter("number"))
         )
 
-    def suggest(self, log: LogName, bearer: Asking) -> replies.SuggestedDefinitions:
+    def suggest(self, log: LogName, bearer: Authenticated) -> replies.SuggestedDefinitions:
         """A first catalogue in YAML, from what is public about a log."""
         return replies.SuggestedDefinitions(log, bearer.session.suggest(log))
 
-    def understand(self, sent: models.ToUnderstand, bearer: Asking) -> Understanding:
+    def understand(self, sent: models.ToUnderstand, bearer: Authenticated) -> Understanding:
         """PPIs that a sentence in everyday words may mean, best first; no data is read."""
         return bearer.session.understand(sent.text, sent.log)
 
-    def check(self, sent: models.Definitions, bearer: Asking) -> replies.CheckedDefinitions:
+    def check(self, sent: models.Definitions, bearer: Authenticated) -> replies.CheckedDefinitions:
         """Check definitions: are they valid, and can they be released?"""
         catalogue, remarks = with_remarks(sent)
         warnings = (*remarks, *bearer.session.unreleasable(catalogue))
         ppis = tuple(replies.CheckedPpi(ppi.id, ppi.name) for ppi in catalogue.ppis)
         return replies.CheckedDefinitions(catalogue.log, ppis, warnings)
 
-    def preview(self, sent: models.ToPreview, bearer: Asking) -> replies.Preview:
+    def preview(self, sent: models.ToPreview, bearer: Authenticated) -> replies.Preview:
         """What each PPI would cost, and how far off it would be; nothing is spent."""
         catalogue, session = catalogue_in(sent), bearer.session
         quotes = session.preview(catalogue, sent.epsilon, accuracy=sent.accuracy)
         return replies.Preview(catalogue.log, quotes)
 
-    def advise(self, sent: models.ToAdvise, bearer: Asking) -> replies.Preview:
+    def advise(self, sent: models.ToAdvise, bearer: Authenticated) -> replies.Preview:
         """A preview with alternatives to every PPI whose verdict may well be undecided."""
         catalogue, session = catalogue_in(sent), bearer.session
         return replies.Preview(catalogue.log, session.advise(catalogue, sent.epsilon))
 
-    def price(self, sent: models.Definitions, bearer: Asking) -> replies.Priced:
+    def price(self, sent: models.Definitions, bearer: Authenticated) -> replies.Priced:
         """What releasing all PPIs together would cost; nothing is spent."""
         catalogue = catalogue_in(sent)
         return replies.Priced(catalogue.log, bearer.session.price(catalogue))
 
-    def forecast(self, sent: models.Definitions, bearer: Asking) -> replies.Forecasts:
+    def forecast(self, sent: models.Definitions, bearer: Authenticated) -> replies.Forecasts:
         """How long the budget lasts if PPIs are released, at the ε they name."""
         catalogue, session = catalogue_in(sent), bearer.session
         return replies.Forecasts(
             catalogue.log, session.forecasts(catalogue), session.outlook(catalogue)
         )
 
-    def rehearse(self, sent: models.ToRehearse, bearer: Asking) -> replies.Rehearsal:
+    def rehearse(self, sent: models.ToRehearse, bearer: Authenticated) -> replies.Rehearsal:
         """What a release would look like, on made-up cases; nothing is read or spent."""
         catalogue, session = catalogue_in(sent), bearer.session
         series = session.rehearse(catalogue, sent.epsilon, smooth=sent.smooth)
         return replies.Rehearsal(catalogue.log, series)
 
-    def release(self, sent: models.ToRelease, bearer: Asking) -> replies.ReleasedSeries:
+    def release(self, sent: models.ToRelease, bearer: Authenticated) -> replies.ReleasedSeries:
         """Charge and release every PPI, or replay what was released before."""
         catalogue, session = catalogue_in(sent), bearer.session
         series = session.release(
@@ -159,13 +159,13 @@ class AnalystView:
         return replies.ReleasedSeries(catalogue.log, series)
 
     def replay(
-        self, sent: models.ToReplay, bearer: Asking
+        self, sent: models.ToReplay, bearer: Authenticated
     ) -> Annotated[bytes, replies.ReleasedSeries]:
         """What was released before, at the ε the definitions name; never charges."""
         session = bearer.session
         return session.replay_as(_written_series, catalogue_in(sent), smooth=sent.smooth)
 
-    def compare(self, sent: models.ToCompare, bearer: Asking) -> replies.ReleasedSeries:
+    def compare(self, sent: models.ToCompare, bearer: Authenticated) -> replies.ReleasedSeries:
         """Two periods, or two groups, of what is on record; never charges."""
         catalogue, session = catalogue_in(sent), bearer.session
         series = session.compare(
@@ -173,31 +173,31 @@ class AnalystView:
         )
         return replies.ReleasedSeries(catalogue.log, series)
 
-    def subscriptions(self, bearer: Asking) -> replies.Subscriptions:
+    def subscriptions(self, bearer: Authenticated) -> replies.Subscriptions:
         """Your subscriptions."""
         return replies.Subscriptions(bearer.session.subscriptions())
 
-    def subscribe(self, sent: models.ToSubscribe, bearer: Asking) -> Subscription:
+    def subscribe(self, sent: models.ToSubscribe, bearer: Authenticated) -> Subscription:
         """Reserve the price of every block up to a day; each is released once it is sealed."""
         return bearer.session.subscribe(
             catalogue_in(sent), sent.until, sent.epsilon, anyway=sent.anyway
         )
 
-    def unsubscribe(self, subscription: Identity, bearer: Asking) -> replies.Ended:
+    def unsubscribe(self, subscription: Identity, bearer: Authenticated) -> replies.Ended:
         """End a subscription and free its remaining reservations."""
         return replies.Ended(bearer.session.unsubscribe(subscription))
 
     def saved(
-        self, bearer: Asking, log: Annotated[Name | None, Query()] = None
+        self, bearer: Authenticated, log: Annotated[Name | None, Query()] = None
     ) -> replies.SavedQueries:
         """Your saved queries, the latest first; of one log, or of all."""
         return replies.SavedQueries(bearer.session.saved(log))
 
-    def save(self, sent: models.Definitions, bearer: Asking) -> replies.Saved:
+    def save(self, sent: models.Definitions, bearer: Authenticated) -> replies.Saved:
         """Save a query under an id of its own; the same query twice is saved once."""
         return replies.Saved(bearer.session.save(catalogue_in(sent)))
 
-    def forget(self, query: Identity, bearer: Asking) -> replies.Forgotten:
+    def forget(self, query: Identity, bearer: Authenticated) -> replies.Forgotten:
         """Remove a saved query; what was released stays on record."""
         bearer.session.forget(query)
         return replies.Forgotten(query)

@@ -169,7 +169,7 @@ def bearer_of(request: Request) -> Bearer:
     return bearer
 
 
-Asking = Annotated[Bearer, Depends(bearer_of)]
+Authenticated = Annotated[Bearer, Depends(bearer_of)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Needs:
 
     right: Right
 
-    def __call__(self, bearer: Asking, _: Annotated[object, Security(_SCHEME)]) -> None:
+    def __call__(self, bearer: Authenticated, _: Annotated[object, Security(_SCHEME)]) -> None:
         bearer.require(self.right)
 
 

@@ -20,9 +20,8 @@ from pappi.custody import Erased, IssuedKey, Removed, event_of
 from pappi.errors import InputError
 from pappi.ledger import Verification
 from pappi.service import models, replies
-from pappi.service.keys import Asking
-from pappi.service.layers import Frame, Service
-from pappi.service.logs import MEDIA_TYPE
+from pappi.service.keys import Authenticated
+from pappi.service.middleware import Frame, Service
 from pappi.service.models import Name, Person
 from pappi.service.problems import Audience
 from pappi.service.routes import (
@@ -36,6 +35,7 @@ from pappi.service.routes import (
     run_subscriptions,
 )
 from pappi.service.settings import Settings
+from pappi.service.telemetry import MEDIA_TYPE
 from pappi.service.web.console import add_console
 from pappi.session import Workspace
 from pappi.store import Captured
@@ -93,69 +93,69 @@ class OwnerView:
 
     # --- logs and their data ---
 
-    def logs(self, bearer: Asking) -> replies.Logs:
+    def logs(self, bearer: Authenticated) -> replies.Logs:
         """Every log, and what is declared about it."""
         return replies.Logs(tuple(log.public for log in bearer.custody.logs()))
 
-    def log(self, log: LogName, bearer: Asking) -> PublicLog:
+    def log(self, log: LogName, bearer: Authenticated) -> PublicLog:
         """What is declared about a log."""
         return bearer.custody.log(log).public
 
-    def create_log(self, sent: models.ToCreate, bearer: Asking) -> PublicLog:
+    def create_log(self, sent: models.ToCreate, bearer: Authenticated) -> PublicLog:
         """Declare an empty log that will capture events."""
         custody = bearer.custody
         return custody.create_log(sent.name, sent.new(), sent.vocabulary()).public
 
-    def capture(self, log: LogName, events: SentEvents, bearer: Asking) -> Captured:
+    def capture(self, log: LogName, events: SentEvents, bearer: Authenticated) -> Captured:
         """Capture events, all or none; they are durable once this returns."""
         batch = [event_of(event, number) for number, event in enumerate(events_in(events), start=1)]
         return bearer.custody.capture(log, batch)
 
-    def seal(self, log: LogName, sent: models.ToSeal, bearer: Asking) -> replies.SealedLog:
+    def seal(self, log: LogName, sent: models.ToSeal, bearer: Authenticated) -> replies.SealedLog:
         """Seal time up to a day: it can be queried, and late events no longer change it."""
         sealed = bearer.custody.seal(log, sent.until)
         answered = run_subscriptions(bearer.workspace)
         return replies.SealedLog(**asdict(sealed), subscriptions=answered)
 
-    def erase(self, log: LogName, sent: models.ToErase, bearer: Asking) -> Erased:
+    def erase(self, log: LogName, sent: models.ToErase, bearer: Authenticated) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
         custody = bearer.custody
         return custody.erase(log, cases=sent.cases, persons=sent.persons, blocks=sent.blocks)
 
-    def rename(self, log: LogName, sent: models.ToRename, bearer: Asking) -> PublicLog:
+    def rename(self, log: LogName, sent: models.ToRename, bearer: Authenticated) -> PublicLog:
         """Give a log another name, as long as nothing was charged for it."""
         return bearer.custody.rename(log, sent.to).public
 
-    def remove(self, log: LogName, bearer: Asking) -> Removed:
+    def remove(self, log: LogName, bearer: Authenticated) -> Removed:
         """Remove a log and delete its events; what was charged and released stays on record."""
         return bearer.workspace.remove_log(log, bearer.name)
 
-    def exact(self, sent: models.Definitions, bearer: Asking) -> replies.ExactAnswers:
+    def exact(self, sent: models.Definitions, bearer: Authenticated) -> replies.ExactAnswers:
         """The values without noise, for the owner only; each view is recorded."""
         catalogue = catalogue_in(sent)
         return replies.ExactAnswers(catalogue.log, bearer.custody.exact(catalogue))
 
     # --- budgets and who may spend them ---
 
-    def grant(self, log: LogName, sent: models.ToGrant, bearer: Asking) -> PublicLog:
+    def grant(self, log: LogName, sent: models.ToGrant, bearer: Authenticated) -> PublicLog:
         """Set what each block of a log, and all together, may spend."""
         total = None if sent.total is None else Epsilon.of(sent.total)
         return bearer.custody.grant(log, Epsilon.of(sent.per_block), total).public
 
-    def analysts(self, log: LogName, bearer: Asking) -> replies.Grants:
+    def analysts(self, log: LogName, bearer: Authenticated) -> replies.Grants:
         """Who may query a log."""
         custody = bearer.custody
         custody.log(log)
         return replies.Grants(log, tuple(grant for grant in custody.grants() if grant.log == log))
 
     def grant_analyst(
-        self, log: LogName, name: AnalystName, sent: models.ToGrantAnalyst, bearer: Asking
+        self, log: LogName, name: AnalystName, sent: models.ToGrantAnalyst, bearer: Authenticated
     ) -> Grant:
         """Let an analyst query a log and spend up to this much of each block."""
         epsilon = Epsilon.of(sent.per_block)
         return bearer.custody.grant_analyst(log, name, epsilon)
 
-    def withdraw(self, log: LogName, name: AnalystName, bearer: Asking) -> replies.Grants:
+    def withdraw(self, log: LogName, name: AnalystName, bearer: Authenticated) -> replies.Grants:
         """Withdraw an analyst's access to a log, and end their subscriptions."""
         custody = bearer.custody
         custody.log(log)
@@ -163,7 +163,7 @@ class OwnerView:
         return self.analysts(log, bearer)
 
     def releases(
-        self, log: LogName, bearer: Asking, after: After = 0, limit: Limit = None
+        self, log: LogName, bearer: Authenticated, after: After = 0, limit: Limit = None
     ) -> replies.Charges:
         """Every charge to a log, by whom, and when it was released."""
         charges = partial(bearer.custody.charges, log)
@@ -172,40 +172,40 @@ class OwnerView:
 
     # --- keys, the stop switch, the record ---
 
-    def keys(self, bearer: Asking) -> replies.Keys:
+    def keys(self, bearer: Authenticated) -> replies.Keys:
         """Every key, without its secret."""
         return replies.Keys(tuple(bearer.custody.all_keys()))
 
-    def issue_key(self, sent: models.NewKey, bearer: Asking) -> IssuedKey:
+    def issue_key(self, sent: models.NewKey, bearer: Authenticated) -> IssuedKey:
         """Issue a key; its secret is shown only once."""
         custody = bearer.custody
         return custody.issue_key(sent.role, sent.name, sent.rights, sent.expires)
 
-    def revoke_key(self, key: KeyId, bearer: Asking) -> KeyRecord:
+    def revoke_key(self, key: KeyId, bearer: Authenticated) -> KeyRecord:
         """Revoke a key."""
         return bearer.custody.revoke_key(key)
 
-    def stopped(self, bearer: Asking) -> replies.StopSwitch:
+    def stopped(self, bearer: Authenticated) -> replies.StopSwitch:
         """Whether all answers are stopped, and why."""
         reason = bearer.custody.stopped()
         return replies.StopSwitch(reason is not None, reason)
 
-    def stop(self, sent: models.ToStop, bearer: Asking) -> replies.StopSwitch:
+    def stop(self, sent: models.ToStop, bearer: Authenticated) -> replies.StopSwitch:
         """Stop all answers to all analysts until resumed."""
         bearer.custody.stop(sent.reason)
         return self.stopped(bearer)
 
-    def resume(self, bearer: Asking) -> replies.StopSwitch:
+    def resume(self, bearer: Authenticated) -> replies.StopSwitch:
         """Answer again."""
         bearer.custody.resume()
         return self.stopped(bearer)
 
-    def trail(self, bearer: Asking, after: After = 0, limit: Limit = None) -> replies.Trail:
+    def trail(self, bearer: Authenticated, after: After = 0, limit: Limit = None) -> replies.Trail:
         """The audit trail: every act, charge and release, oldest first."""
         entries = bearer.custody.trail
         return replies.Trail(*page_of(entries, after, limit, self._settings, attrgetter("seq")))
 
-    def verify(self, bearer: Asking) -> Verification:
+    def verify(self, bearer: Authenticated) -> Verification:
         """Check the ledger's chain from its first entry to its last."""
         return bearer.custody.verify()
 

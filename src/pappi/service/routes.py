@@ -15,13 +15,13 @@ from pappi.checkpoint import catalogue_of, refuse_both
 from pappi.errors import PappiError, Problem
 from pappi.ppinot import Catalogue, notation_of, parse_definitions
 from pappi.service.keys import Authenticator, Sessions, needs
-from pappi.service.layers import Frame, Service, frame_of, new_service
-from pappi.service.logs import log_failure
+from pappi.service.middleware import Frame, Service, frame_of, new_service
 from pappi.service.models import Definitions
 from pappi.service.problems import Audience
 from pappi.service.replies import Health, ProblemReply, reply_model
 from pappi.service.settings import Settings
-from pappi.service.web.signing import add_sign_in
+from pappi.service.telemetry import log_failure
+from pappi.service.web.sign_in import add_sign_in
 from pappi.session import Workspace, to_wire
 from pappi.values import Right
 

@@ -38,11 +38,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pappi.errors import LedgerBroken, LedgerUnavailable, UsageError
 from pappi.service.analyst import analyst_app
-from pappi.service.layers import Service, frame_of
-from pappi.service.logs import log_act, log_failure, log_refused, write_logs
+from pappi.service.middleware import Service, frame_of
 from pappi.service.owner import owner_app
 from pappi.service.problems import MEDIA_TYPE, Fault
 from pappi.service.settings import Network, Settings, networks_in
+from pappi.service.telemetry import log_act, log_failure, log_refused, write_logs
 from pappi.session import Workspace
 
 _BACKLOG = 1_024

@@ -33,7 +33,7 @@ from pappi.errors import DefinitionError, UsageError
 from pappi.ppinot.expressions.grammar import render
 from pappi.ppinot.expressions.nodes import Name, OneOf, TextLiteral
 from pappi.ppinot.model import Catalogue
-from pappi.ppinot.notations.building import ID
+from pappi.ppinot.notations.common import ID
 from pappi.ppinot.notations.yaml.catalogue import catalogue_from, write_yaml
 from pappi.values import CaseBorder, Epsilon
 

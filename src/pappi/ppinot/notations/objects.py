@@ -62,7 +62,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     TRANSITION_ATTRIBUTE,
     both,
     equals,

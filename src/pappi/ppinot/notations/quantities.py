@@ -28,7 +28,7 @@ from pappi.ppinot.model import (
     Target,
     measure_kind,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     MAX_SUGGESTED,
     is_proportion,
     unclear_share,

@@ -39,7 +39,7 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.notations.building import Instant, equals, is_activity, substituted, variable_for
+from pappi.ppinot.notations.common import Instant, equals, is_activity, substituted, variable_for
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.names import Mention, Names, Sort
 from pappi.ppinot.understanding.slots import covered, phrase_at

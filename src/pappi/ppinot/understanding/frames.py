@@ -25,7 +25,7 @@ from pappi.ppinot.model import (
     SingleInstance,
     TimeMeasure,
 )
-from pappi.ppinot.notations.building import is_activity, usual_bounds
+from pappi.ppinot.notations.common import is_activity, usual_bounds
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.clauses import (
     Clauses,

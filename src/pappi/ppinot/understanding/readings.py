@@ -32,7 +32,7 @@ from pappi.ppinot.model import (
     Target,
     measure_kind,
 )
-from pappi.ppinot.notations.building import usual_unit
+from pappi.ppinot.notations.common import usual_unit
 from pappi.ppinot.notations.sentences import sentence
 from pappi.ppinot.notations.yaml import write_yaml
 from pappi.ppinot.tree import aggregated_measures, with_aggregated

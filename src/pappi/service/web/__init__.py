@@ -3,7 +3,7 @@
 rendering   templates to HTML, everything escaped; style sheets and script; around every page its
             headers, its origin, errors as pages
 forms       what a form sent, and what was wrong with it
-signing     sign-in and sign-out
+sign_in     sign-in and sign-out
 workbench/  the analyst's pages
 console/    the owner's pages
 

@@ -32,7 +32,7 @@ from pappi.ppinot.model import (
     Order,
     StateMeasure,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     TRANSITION_ATTRIBUTE,
     activity_of,
     both,

@@ -37,7 +37,7 @@ from pappi.ppinot.model import (
     Scope,
     Target,
 )
-from pappi.ppinot.notations.building import ID, day_of_scope, scope_problem, twins
+from pappi.ppinot.notations.common import ID, day_of_scope, scope_problem, twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     MAX_NODES,

@@ -45,7 +45,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     in_numbers,
     is_too_large,
     out_of_numbers,

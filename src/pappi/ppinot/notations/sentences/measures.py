@@ -59,7 +59,7 @@ from pappi.ppinot.model import (
     measure_kind,
     ordinal,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     day_of_scope,
     misplaced_parts,
     scope_problem,

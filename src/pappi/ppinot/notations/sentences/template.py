@@ -24,7 +24,7 @@ from typing import Any, Generic, TypeVar, cast
 from pappi.errors import DefinitionError, Position, Problem, UsageError
 from pappi.ppinot.expressions.grammar import Origin, located, parse_expression, quote_text, refusal
 from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi
-from pappi.ppinot.notations.building import ID, twins, usual_unit
+from pappi.ppinot.notations.common import ID, twins, usual_unit
 from pappi.ppinot.notations.document import (
     ListNode,
     MapNode,

@@ -22,7 +22,7 @@ from pappi.ppinot.model import (
     ReleaseChoice,
     Wanted,
 )
-from pappi.ppinot.notations.building import twins
+from pappi.ppinot.notations.common import twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     Bare,

@@ -30,7 +30,7 @@ from pappi.ppinot.model import (
     Order,
     Pick,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     TRANSITION_ATTRIBUTE,
     Instant,
     is_activity,

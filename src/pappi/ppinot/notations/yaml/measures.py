@@ -35,7 +35,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
 )
-from pappi.ppinot.notations.building import MAX_SUGGESTED, misplaced_parts, undefined_variables
+from pappi.ppinot.notations.common import MAX_SUGGESTED, misplaced_parts, undefined_variables
 from pappi.ppinot.notations.document import Literal, MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.quantities import (
     BOUNDS,

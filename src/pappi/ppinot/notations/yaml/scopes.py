@@ -44,7 +44,7 @@ from pappi.ppinot.model import (
     SingleInstance,
     measure_kind,
 )
-from pappi.ppinot.notations.building import (
+from pappi.ppinot.notations.common import (
     day_of_scope,
     has_too_many_periods,
     rewritten,

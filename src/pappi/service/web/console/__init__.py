@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from pappi.service.layers import Service
+from pappi.service.middleware import Service
 from pappi.service.routes import Endpoint, add_page
 from pappi.service.web.console.pages import KeysView, LogView, OverviewView
 from pappi.service.web.console.record import ProtectionView, TrailView

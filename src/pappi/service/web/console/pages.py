@@ -5,7 +5,7 @@ Sealing and deleting cannot be undone, so a page first asks to confirm.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time
 
 from starlette.responses import Response
@@ -13,17 +13,14 @@ from starlette.responses import Response
 from pappi.custody import Custody, Erased, IssuedKey, Sealed, check_until
 from pappi.errors import UsageError
 from pappi.report import (
-    Element,
     attributes_with_kinds,
-    budget_text,
+    budget_strip,
     describe_log,
-    el,
     key_state,
-    painted,
     printable,
     shortened,
 )
-from pappi.service.keys import Asking, Bearer, now
+from pappi.service.keys import Authenticated, Bearer, now
 from pappi.service.routes import run_subscriptions
 from pappi.service.web.console.record import CELLS, charge_rows, charges_page
 from pappi.service.web.console.view import (
@@ -38,47 +35,9 @@ from pappi.service.web.console.view import (
 from pappi.service.web.forms import NO_ERROR, Form, FormError, Sent, attempt, day_in
 from pappi.service.web.rendering import PageNumber, block_page
 from pappi.store import LogDeclaration, today
-from pappi.values import RIGHTS, BudgetLine, Epsilon, KeyRecord, PublicLog, Right, Role
+from pappi.values import RIGHTS, Epsilon, KeyRecord, PublicLog, Right, Role
 
 # --- every log at a glance, and the stop switch -------------------------------------------
-
-
-_HEIGHT = 44
-_SLOT = 10
-_GAP = 2
-# With few blocks, columns keep their width instead of growing into slabs.
-_LEAST = 12
-
-
-def budget_strip(lines: Sequence[BudgetLine]) -> Element:
-    """A column for each block, from below: what is spent, what is held, and what is left."""
-    return el(
-        "svg",
-        painted("path", "unspent", d=_columns(1.0 for _ in lines)),
-        painted("path", "band", d=_columns(map(_used, lines)), fill_opacity=0.45),
-        painted("path", "spent", d=_columns(line.share for line in lines)),
-        class_="strip",
-        viewBox=f"0 0 {_SLOT * max(len(lines), _LEAST)} {_HEIGHT}",
-        preserveAspectRatio="none",
-        role="img",
-        aria_label=budget_text(lines),
-    )
-
-
-def _used(line: BudgetLine) -> float:
-    """Spent and held, as a share of the limit."""
-    used = line.spent.nano + line.held.nano
-    return min(used / line.limit.nano, 1.0) if line.limit.nano else 1.0
-
-
-def _columns(shares: Iterable[float]) -> str:
-    parts = []
-    for number, share in enumerate(shares):
-        high = round(_HEIGHT * share, 1)
-        if high:
-            left = number * _SLOT + _GAP / 2
-            parts.append(f"M{left:g} {_HEIGHT}v-{high:g}h{_SLOT - _GAP}v{high:g}z")
-    return "".join(parts)
 
 
 _LOGS = 20
@@ -90,18 +49,18 @@ _ROWS = 12
 class OverviewView(ConsoleView):
     """The first page, and the stop switch on it."""
 
-    def overview(self, bearer: Asking, done: Done = "", page: PageNumber = 1) -> Response:
+    def overview(self, bearer: Authenticated, done: Done = "", page: PageNumber = 1) -> Response:
         """Every log at a glance."""
         return self._shown(bearer, said(done), page)
 
-    def stop(self, sent: Sent, bearer: Asking) -> Response:
+    def stop(self, sent: Sent, bearer: Authenticated) -> Response:
         """Refuse every answer, until resumed."""
         outcome = attempt("stop", sent, lambda: bearer.custody.stop(sent["reason"]))
         if isinstance(outcome, FormError):
             return self._shown(bearer, form_error=outcome)
         return back_to("/console")  # the banner is confirmation enough
 
-    def resume(self, bearer: Asking) -> Response:
+    def resume(self, bearer: Authenticated) -> Response:
         """Answer again."""
         bearer.custody.resume()
         return back_to("/console", "resumed")
@@ -160,18 +119,18 @@ _RIGHTS = {
 class KeysView(ConsoleView):
     """The list of keys, and what is done with them."""
 
-    def keys(self, bearer: Asking, done: Done = "", page: PageNumber = 1) -> Response:
+    def keys(self, bearer: Authenticated, done: Done = "", page: PageNumber = 1) -> Response:
         """Every key, without its secret."""
         return self._shown(bearer, done=said(done), page=page)
 
-    def issue(self, sent: Sent, bearer: Asking) -> Response:
+    def issue(self, sent: Sent, bearer: Authenticated) -> Response:
         """A new key; its secret is shown in this reply only."""
         outcome = attempt("issue", sent, lambda: self._issued(sent, bearer))
         if isinstance(outcome, FormError):
             return self._shown(bearer, form_error=outcome)
         return self._page("issued.html", bearer, issued=outcome)
 
-    def revoke(self, sent: Sent, bearer: Asking) -> Response:
+    def revoke(self, sent: Sent, bearer: Authenticated) -> Response:
         """Refuse a key from now on."""
         bearer.custody.revoke_key(sent["id"])
         return back_to("/console/keys", "revoked")
@@ -296,7 +255,7 @@ class LogView(ConsoleView):
     def log(
         self,
         log: str,
-        bearer: Asking,
+        bearer: Authenticated,
         done: Done = "",
         blocks: PageNumber = 1,
         analysts: PageNumber = 1,
@@ -307,7 +266,7 @@ class LogView(ConsoleView):
             log, bearer, done=said(done), blocks=blocks, analysts=analysts, before=before
         )
 
-    def grant(self, log: str, sent: Sent, bearer: Asking) -> Response:
+    def grant(self, log: str, sent: Sent, bearer: Authenticated) -> Response:
         """Set what each block of a log, and all together, may spend."""
 
         def act() -> None:
@@ -316,7 +275,7 @@ class LogView(ConsoleView):
 
         return self._after(log, bearer, attempt("budget", sent, act), "granted")
 
-    def grant_analyst(self, log: str, sent: Sent, bearer: Asking) -> Response:
+    def grant_analyst(self, log: str, sent: Sent, bearer: Authenticated) -> Response:
         """Let an analyst query a log and spend up to this much of each block."""
 
         def act() -> None:
@@ -325,12 +284,12 @@ class LogView(ConsoleView):
 
         return self._after(log, bearer, attempt("analyst", sent, act), "shared")
 
-    def withdraw(self, log: str, sent: Sent, bearer: Asking) -> Response:
+    def withdraw(self, log: str, sent: Sent, bearer: Authenticated) -> Response:
         """Withdraw an analyst's access to a log."""
         bearer.workspace.withdraw(log, sent["analyst"], bearer.name)
         return back_to(log_address(log), "withdrawn")
 
-    def seal(self, log: str, sent: Sent, bearer: Asking) -> Response:
+    def seal(self, log: str, sent: Sent, bearer: Authenticated) -> Response:
         """Ask to confirm sealing up to a day; with the box ticked, seal."""
         custody = bearer.custody
 
@@ -359,7 +318,7 @@ class LogView(ConsoleView):
         check_until(declared, until, today(declared.terms.zone))
         return until
 
-    def erase(self, log: str, sent: Sent, bearer: Asking) -> Response:
+    def erase(self, log: str, sent: Sent, bearer: Authenticated) -> Response:
         """Ask to confirm what is to be deleted; with the box ticked, delete it."""
         names_by_kind = {kind: sent.lines(kind) for kind in ("cases", "persons", "blocks")}
 
@@ -381,7 +340,7 @@ class LogView(ConsoleView):
         ]
         return self._confirm("erase.html", sent, bearer, log=declared, named=listed, typed=sent)
 
-    def rename(self, log: str, sent: Sent, bearer: Asking) -> Response:
+    def rename(self, log: str, sent: Sent, bearer: Authenticated) -> Response:
         """Ask to confirm a log's new name; with the box ticked, rename it."""
         custody, new = bearer.custody, sent["name"]
 
@@ -399,7 +358,7 @@ class LogView(ConsoleView):
             return back_to(log_address(new), "renamed")
         return self._confirm("rename.html", sent, bearer, log=custody.log(log), new=new)
 
-    def remove(self, log: str, sent: Sent, bearer: Asking) -> Response:
+    def remove(self, log: str, sent: Sent, bearer: Authenticated) -> Response:
         """Ask to confirm the removal of a log; with the box ticked, remove it."""
         if sent["sure"] != "yes":
             custody = bearer.custody

@@ -18,7 +18,7 @@ from pappi.custody import ChargePage, Custody, TrailEntry, entry_text
 from pappi.errors import NotFound
 from pappi.ledger import ChargeRecord, EntryKind
 from pappi.report import dpo_body, dpo_html, most_in_a_block, query_digest, shortened
-from pappi.service.keys import Asking, Bearer
+from pappi.service.keys import Authenticated, Bearer
 from pappi.service.web.console.view import (
     PAGE,
     Before,
@@ -72,7 +72,7 @@ class TrailRun:
 class TrailView(ConsoleView):
     """The audit trail."""
 
-    def trail(self, bearer: Asking, before: Before = None, verify: str = "") -> Response:
+    def trail(self, bearer: Authenticated, before: Before = None, verify: str = "") -> Response:
         """Every act, charge and release, newest first."""
         custody = bearer.custody
         length = custody.length()
@@ -87,7 +87,7 @@ class TrailView(ConsoleView):
             found=custody.verify() if verify else None,
         )
 
-    def entry(self, number: EntryNumber, bearer: Asking) -> Response:
+    def entry(self, number: EntryNumber, bearer: Authenticated) -> Response:
         """One entry in full."""
         custody = bearer.custody
         entries = custody.trail(number - 1, 1) if number > 0 else ()
@@ -205,15 +205,15 @@ LogOrAll = Annotated[str, Query(max_length=64)]
 class ProtectionView(ConsoleView):
     """The pack of one log, or of all."""
 
-    def all_logs(self, bearer: Asking) -> Response:
+    def all_logs(self, bearer: Authenticated) -> Response:
         """Of every log."""
         return self._shown(bearer, None)
 
-    def log(self, log: str, bearer: Asking) -> Response:
+    def log(self, log: str, bearer: Authenticated) -> Response:
         """Of one log."""
         return self._shown(bearer, log)
 
-    def document(self, bearer: Asking, log: LogOrAll = "") -> Response:
+    def document(self, bearer: Authenticated, log: LogOrAll = "") -> Response:
         """The pack as a self-contained file."""
         pack = bearer.custody.pack(log or None)
         today = datetime.now(UTC).date().isoformat()

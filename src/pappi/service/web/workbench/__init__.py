@@ -7,7 +7,7 @@ composing     ... put together from sentences with blanks, without knowing the n
 
 from __future__ import annotations
 
-from pappi.service.layers import Service
+from pappi.service.middleware import Service
 from pappi.service.routes import add_page
 from pappi.service.web.workbench.asking import AskingView
 from pappi.service.web.workbench.pages import LogsView, SavedQueriesView

@@ -23,7 +23,7 @@ from pappi.ppinot import (
     sentence,
     write_yaml,
 )
-from pappi.service.keys import Asking, Bearer
+from pappi.service.keys import Authenticated, Bearer
 from pappi.service.models import Name
 from pappi.service.problems import Audience, fault_of
 from pappi.service.web.forms import Form, Sent
@@ -266,7 +266,9 @@ class Draft:
 class AskingView(View):
     """One method per page."""
 
-    def form(self, log: Name, bearer: Asking, shape: str = "time", query: str = "") -> Response:
+    def form(
+        self, log: Name, bearer: Authenticated, shape: str = "time", query: str = ""
+    ) -> Response:
         """An empty sentence, or a saved query to be changed."""
         session = bearer.session
         about = session.log(log)
@@ -274,7 +276,7 @@ class AskingView(View):
         draft = Draft(_composer(about, shape, {}), saved.definitions if saved else "")
         return self._asked(about, bearer, draft)
 
-    def preview(self, log: Name, sent: Sent, bearer: Asking) -> Response:
+    def preview(self, log: Name, sent: Sent, bearer: Authenticated) -> Response:
         """What a query would cost, composed as a sentence or written in the notation."""
         session = bearer.session
         about = session.log(log)
@@ -294,7 +296,7 @@ class AskingView(View):
             return self._asked(about, bearer, draft, error=error)
         return self._asked(about, bearer, draft, preview=preview)
 
-    def rehearse(self, sent: Sent, bearer: Asking) -> Response:
+    def rehearse(self, sent: Sent, bearer: Authenticated) -> Response:
         """The same query, about made-up cases."""
         session = bearer.session
         catalogue = _catalogue(sent["definitions"], sent["log"])
@@ -306,7 +308,7 @@ class AskingView(View):
             definitions=sent["definitions"],
         )
 
-    def release(self, sent: Sent, bearer: Asking) -> Response:
+    def release(self, sent: Sent, bearer: Authenticated) -> Response:
         """Charge and release, if the price has not changed; then show it."""
         session = bearer.session
         catalogue = _catalogue(sent["definitions"], sent["log"])

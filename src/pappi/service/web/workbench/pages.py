@@ -25,7 +25,7 @@ from pappi.report import (
     left_text,
     series_card,
 )
-from pappi.service.keys import Asking, Bearer
+from pappi.service.keys import Authenticated, Bearer
 from pappi.service.models import Name
 from pappi.service.web.forms import Sent, day_in
 from pappi.service.web.rendering import PageNumber, block_page, page
@@ -102,7 +102,7 @@ class LogCard:
 class LogsView(View):
     """One method per page."""
 
-    def overview(self, bearer: Asking) -> Response:
+    def overview(self, bearer: Authenticated) -> Response:
         """Every log the analyst may query."""
         session = bearer.session
         about = [query.log for query in session.saved()]
@@ -112,7 +112,7 @@ class LogsView(View):
         subscriptions = session.subscriptions()
         return self._page("overview.html", bearer, cards=cards, subscriptions=subscriptions)
 
-    def log(self, log: Name, bearer: Asking, blocks: PageNumber = 1) -> Response:
+    def log(self, log: Name, bearer: Authenticated, blocks: PageNumber = 1) -> Response:
         """What is public about a log."""
         session = bearer.session
         card = LogCard(session.log(log), session.budget(log))
@@ -250,7 +250,7 @@ def _choice(
 class SavedQueriesView(View):
     """One method per page."""
 
-    def all(self, bearer: Asking) -> Response:
+    def all(self, bearer: Authenticated) -> Response:
         """The analyst's saved queries and subscriptions."""
         session = bearer.session
         return self._page(
@@ -263,7 +263,7 @@ class SavedQueriesView(View):
     def one(
         self,
         query: QueryId,
-        bearer: Asking,
+        bearer: Authenticated,
         smooth: bool = False,  # noqa: FBT001, FBT002 - parameters of the address
         after: Annotated[int, Query(ge=0, le=10_000)] = 0,
         choice: Annotated[ComparisonChoice, Depends(_choice)] = ComparisonChoice(),  # noqa: B008 - it is frozen
@@ -311,7 +311,7 @@ class SavedQueriesView(View):
             nothing=nothing,
         )
 
-    def csv(self, query: QueryId, bearer: Asking) -> Response:
+    def csv(self, query: QueryId, bearer: Authenticated) -> Response:
         """The figures of a saved query, for a spreadsheet."""
         session = bearer.session
         released = session.replay(_catalogue(_saved(session, query)))
@@ -321,12 +321,12 @@ class SavedQueriesView(View):
             headers={"Content-Disposition": 'attachment; filename="figures.csv"'},
         )
 
-    def forget(self, query: QueryId, bearer: Asking) -> Response:
+    def forget(self, query: QueryId, bearer: Authenticated) -> Response:
         """Remove a saved query from the list."""
         bearer.session.forget(query)
         return RedirectResponse(_HOME, 303)
 
-    def subscribe(self, query: QueryId, sent: Sent, bearer: Asking) -> Response:
+    def subscribe(self, query: QueryId, sent: Sent, bearer: Authenticated) -> Response:
         """Subscribe: release it for every new block, up to a day."""
         session = bearer.session
         saved = _saved(session, query)
@@ -337,7 +337,7 @@ class SavedQueriesView(View):
             return self._shown(query, bearer, nothing=refusal.message)
         return RedirectResponse(f"{_HOME}/{saved.id}", 303)
 
-    def end(self, subscription: QueryId, bearer: Asking) -> Response:
+    def end(self, subscription: QueryId, bearer: Authenticated) -> Response:
         """End a subscription and free its remaining reservations."""
         bearer.session.unsubscribe(subscription)
         return RedirectResponse(_HOME, 303)

@@ -34,7 +34,6 @@ from pappi.checkpoint import Clock, on_grid, time_to_wait
 from pappi.errors import PappiError
 from pappi.service.keys import STATIC, Admission, Authenticator, Bearer, GuardedRoute
 from pappi.service.limits import BEARER, Bodies, Turns
-from pappi.service.logs import AnsweredRequest, Metrics, log_failure, log_request, request_from
 from pappi.service.problems import (
     INTERNAL,
     MEDIA_TYPE,
@@ -46,6 +45,7 @@ from pappi.service.problems import (
     validation_fault,
 )
 from pappi.service.settings import PublicUrl, Settings
+from pappi.service.telemetry import AnsweredRequest, Metrics, log_failure, log_request, request_from
 from pappi.service.web.rendering import PageMiddleware
 from pappi.session import Workspace
 

@@ -18,8 +18,8 @@ from pappi.service.keys import (
     is_home,
     typed_key,
 )
-from pappi.service.layers import Service
 from pappi.service.limits import Buckets, too_many
+from pappi.service.middleware import Service
 from pappi.service.settings import Settings
 from pappi.service.web.forms import Sent
 from pappi.service.web.rendering import assets, page
