@@ -598,6 +598,23 @@ def test_what_was_released_before_an_erasure_is_not_weighed_with_what_was_releas
     assert len(both.answers[0].derived_from) == len(periods) + 3  # all of them after it
 
 
+def test_a_formula_is_not_made_of_what_was_released_before_an_erasure_and_after(
+    workspace: Workspace,
+) -> None:
+    """Damages of 120 cases by the number of 60 are nobody's damage by case."""
+    workspace.grant("small", "1000")
+    session, question = workspace.checkpoint(), asked("per_case")
+    session.release(asked("damages"), "100", derived=False)
+    workspace.custody.erase("small", cases=[f"c{number}" for number in range(0, 120, 2)])
+    session.release(asked("number"), "100", derived=False)
+    (quote,) = session.preview(question, "50")
+    assert quote.derivable is None
+    session.release(asked("damages"), "90", derived=False)
+    exact = [one.clipped for one in workspace.exact(question)]
+    values = [answer.value for answer in derived(session, question, "50", take=True)]
+    assert values == pytest.approx(exact, rel=0.05)
+
+
 # --- a draw that is read together with the record -------------------------------------------------
 
 LIMITS = "".join(

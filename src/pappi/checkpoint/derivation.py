@@ -24,9 +24,9 @@ What is derived:
 
 Only releases count that a replay would still show: of the same data, anchor, unit and cases, and
 of days that were as sealed as they are now. What was released before cases were erased is not
-weighed with what was released after. From one draw, one number is taken for a function and
-its cases: noises that are added up are independent, and each enters once. Of several ways to tile a
-period, the one with the least noise is taken.
+weighed with what was released after, nor put into one formula with it. From one draw, one number is
+taken for a function and its cases: noises that are added up are independent, and each enters once.
+Of several ways to tile a period, the one with the least noise is taken.
 
 What is derived is a function of the record, so the same question has the same answer while the
 record stays. It may be more exact once there is more on it; an answer names what it came from.
@@ -337,6 +337,8 @@ class Derivations:
             measurements[-1] = replace(measurements[-1], draws=draws)
             read.extend(weighted)
             noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
+        if not _of_the_same_cases(read):
+            return None
         plan = release.plan
         derived = plan_derived(plan.ppi, _paid(read), measurements, plan.expected)
         sources = {(one.source.number, one.source.period): w for one, w in read}
@@ -820,6 +822,20 @@ def _latest(estimates: Sequence[Estimated]) -> list[Estimated]:
     known = list(zip(estimates, erasures, strict=True))
     _, latest = max(known, key=lambda each: (min(each[1]), -each[0][1]))
     return [each for each, own in known if own == latest]
+
+
+def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
+    """Whether of no day something was released before an erasure and something after it.
+
+    The functions of a formula would be about different cases.
+    """
+    stretches = sorted({(one.start, one.end, one.erasures) for one, _ in read})
+    latest: dict[int, date] = {}
+    for start, end, erasures in stretches:
+        if any(start < until for other, until in latest.items() if other != erasures):
+            return False
+        latest[erasures] = max(end, latest.get(erasures, end))
+    return True
 
 
 def _least_noise(
