@@ -61,6 +61,9 @@ FOLLOWS = {
     "sum from means": f"measure: {{sum: {{data: damage}}}}, {IN_1000}",
     "number from means": "measure: {number: {data: damage}}",
     "number of all cases": "measure: {number: cases}",
+    "number of those rejected": (
+        'measure: {number: cases, where: {condition: activity == "Reject"}}'
+    ),
     "groups of 2 days": PAID["stay by channel"],
     "share within a limit": f"measure: {{share: {WITHIN}}}",
     "number within a limit": f"measure: {{number: cases, where: {WITHIN}}}",

@@ -56,6 +56,11 @@ MEASURES = {
     "stay": f"{{mean: {STAY}}}\n    bounds: [0 days, 10 days]",
     "rejected": '{share: {condition: activity == "Reject"}}',
     "number": "{number: cases}",
+    "rejections_by": '{number: cases, where: {condition: activity == "Reject"}, '
+    "by: {data: channel, keys: [web]}}",
+    "rejected_by": '{share: {condition: activity == "Reject"}, '
+    "by: {data: channel, keys: [web, phone]}}",
+    "number_rejected": '{number: cases, where: {condition: activity == "Reject"}}',
     "days": f"{{sum: {STAY}}}\n    bounds: [0 days, 10 days]",
     "damage": "{mean: {data: damage}}\n    bounds: [0, 1000]",
     "damages": "{sum: {data: damage}}\n    bounds: [0, 1000]",
@@ -129,6 +134,8 @@ def test_a_quarter_is_the_sum_of_its_months(workspace: Workspace) -> None:
         ("days", "stay"),
         ("number", "stay"),
         ("number", "rejected"),
+        ("number_rejected", "rejected"),
+        ("rejections_by", "rejected_by"),
         ("damages", "damage"),
         ("damaged", "damage"),
         ("web", "by"),
@@ -171,6 +178,7 @@ def test_nothing_else_is_derived(workspace: Workspace) -> None:
         asked("number"),
         asked("rejected"),
         asked("longest", scope="whole time"),
+        asked("number_rejected"),
         asked("stay", scope="{every: month, cases: {condition: 'activity == \"Pay\"'}}"),
         asked("stay", scope="last 20 cases"),
         asked("stay", more="    release: {mechanism: two-bin}\n"),

@@ -12,7 +12,8 @@ What is derived:
   by the same anchor, in one period, and contributions are bounded for the log as a whole before any
   period is looked at: so what months count adds up to what their quarter counts, for every
   privacy unit.
-- *sums and numbers of cases from means and shares* over the same cases and bounds.
+- *sums and numbers of cases from means and shares* over the same cases and bounds; and the number
+  of cases that satisfy a condition from their share.
 - *groups from larger sets of groups.* But not the total from its groups: a case whose key is none
   of those declared is in no group, and nobody knows how many there are.
 - *shares within limits, numbers of cases within them, medians and percentiles from histograms*:
@@ -703,7 +704,11 @@ def _variants(
     yield measure, "sum"
     yield replace(measure, function=Aggregation.MEAN), "sum"
     if measure.bounds == UNIT_INTERVAL:
-        yield replace(measure, function=Aggregation.SHARE, bounds=None), "sum"
+        yield replace(measure, function=Aggregation.SHARE), "sum"
+    if _is_number(measure) and measure.base == EVERY_CASE and measure.filter is not None:
+        # The share of the cases that pass tells how many of all do.
+        share = replace(measure, function=Aggregation.SHARE, base=measure.filter)
+        yield replace(share, filter=None), "sum"
 
 
 def _as_grouped(
