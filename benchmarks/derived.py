@@ -61,6 +61,9 @@ FOLLOWS = {
     "sum from means": f"measure: {{sum: {{data: damage}}}}, {IN_1000}",
     "number from means": "measure: {number: {data: damage}}",
     "number of all cases": "measure: {number: cases}",
+    "number of those rejected": (
+        'measure: {number: cases, where: {condition: activity == "Reject"}}'
+    ),
     "groups of 2 days": PAID["stay by channel"],
     "share within a limit": f"measure: {{share: {WITHIN}}}",
     "number within a limit": f"measure: {{number: cases, where: {WITHIN}}}",
@@ -80,7 +83,9 @@ VIEWS = {
     "change": (PAID["stay"], "change from the previous period"),
     "change in percent": (PAID["damage"], "percent change from the previous period"),
     "ratio": (PAID["stay"], "ratio to the previous period"),
+    "change of medians": (OFF_BINS["median off bins"], "change from the previous period"),
     "rolling": (PAID["stay"], "rolling 2 periods"),
+    "rolling number": (FOLLOWS["number of all cases"], "rolling 2 periods"),
     "difference of groups": (PAID["stay by channel"], "difference between web and phone"),
     "ratio of groups": (PAID["stay by channel"], "ratio of web to phone"),
 }
@@ -165,7 +170,8 @@ def kinds(workspace: Workspace, session: LocalSession) -> Iterator[tuple[str, in
         yield name, *held(derived(session, catalogue), exact), True
     for name, (measure, view) in VIEWS.items():
         catalogue = asked(measure, "every day", view)
-        yield name, *held(derived(session, catalogue), exact_of(workspace, catalogue)), False
+        off_bins = measure in OFF_BINS.values()
+        yield name, *held(derived(session, catalogue), exact_of(workspace, catalogue)), off_bins
     twice = asked(PAID["stay"], "every 2 days")
     session.release(twice, "0.5", anyway=True, derived=False)
     exact = exact_of(workspace, twice)

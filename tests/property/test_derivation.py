@@ -28,6 +28,7 @@ MEASURES = (
     "{mean: {data: damage}}, bounds: [0, 1000]",
     "{sum: {data: damage}}, bounds: [0, 1000]",
     "{number: cases}",
+    '{number: cases, where: {condition: activity == "Reject"}}',
     "{number: {data: damage}}",
     "{mean: {data: damage}, by: {data: channel, keys: [web, phone]}}, bounds: [0, 1000]",
     "{mean: {data: damage}, by: {data: channel, keys: [web]}}, bounds: [0, 1000]",

@@ -54,6 +54,11 @@ MEASURES = {
     "stay": f"{{mean: {STAY}}}\n    bounds: [0 days, 10 days]",
     "rejected": '{share: {condition: activity == "Reject"}}',
     "number": "{number: cases}",
+    "rejections_by": '{number: cases, where: {condition: activity == "Reject"}, '
+    "by: {data: channel, keys: [web]}}",
+    "rejected_by": '{share: {condition: activity == "Reject"}, '
+    "by: {data: channel, keys: [web, phone]}}",
+    "number_rejected": '{number: cases, where: {condition: activity == "Reject"}}',
     "days": f"{{sum: {STAY}}}\n    bounds: [0 days, 10 days]",
     "damage": "{mean: {data: damage}}\n    bounds: [0, 1000]",
     "damages": "{sum: {data: damage}}\n    bounds: [0, 1000]",
@@ -127,6 +132,8 @@ def test_a_quarter_is_the_sum_of_its_months(workspace: Workspace) -> None:
         ("days", "stay"),
         ("number", "stay"),
         ("number", "rejected"),
+        ("number_rejected", "rejected"),
+        ("rejections_by", "rejected_by"),
         ("damages", "damage"),
         ("damaged", "damage"),
         ("web", "by"),
@@ -169,6 +176,7 @@ def test_nothing_else_is_derived(workspace: Workspace) -> None:
         asked("number"),
         asked("rejected"),
         asked("longest", scope="whole time"),
+        asked("number_rejected"),
         asked("stay", scope="{every: month, cases: {condition: 'activity == \"Pay\"'}}"),
         asked("stay", scope="last 20 cases"),
         asked("stay", more="    release: {mechanism: two-bin}\n"),
@@ -594,6 +602,23 @@ def test_what_was_released_before_an_erasure_is_not_weighed_with_what_was_releas
     session.release(asked("stay"), "1", derived=False)
     (both,) = session.release(asked("stay", scope="whole time"), "0.5", derived=True)
     assert len(both.answers[0].derived_from) == len(periods) + 3  # all of them after it
+
+
+def test_a_formula_is_not_made_of_what_was_released_before_an_erasure_and_after(
+    workspace: Workspace,
+) -> None:
+    """Damages of 120 cases by the number of 60 are nobody's damage by case."""
+    workspace.grant("small", "1000")
+    session, question = workspace.checkpoint(), asked("per_case")
+    session.release(asked("damages"), "100", derived=False)
+    workspace.custody.erase("small", cases=[f"c{number}" for number in range(0, 120, 2)])
+    session.release(asked("number"), "100", derived=False)
+    (quote,) = session.preview(question, "50")
+    assert quote.derivable is None
+    session.release(asked("damages"), "90", derived=False)
+    exact = [one.clipped for one in workspace.exact(question)]
+    values = [answer.value for answer in derived(session, question, "50", take=True)]
+    assert values == pytest.approx(exact, rel=0.05)
 
 
 # --- a draw that is read together with the record -------------------------------------------------

@@ -12,7 +12,8 @@ What is derived:
   by the same anchor, in one period, and contributions are bounded for the log as a whole before any
   period is looked at: so what months count adds up to what their quarter counts, for every
   privacy unit.
-- *sums and numbers of cases from means and shares* over the same cases and bounds.
+- *sums and numbers of cases from means and shares* over the same cases and bounds; and the number
+  of cases that satisfy a condition from their share.
 - *groups from larger sets of groups.* But not the total from its groups: a case whose key is none
   of those declared is in no group, and nobody knows how many there are.
 - *shares within limits, numbers of cases within them, medians and percentiles from histograms*:
@@ -24,9 +25,9 @@ What is derived:
 
 Only releases count that a replay would still show: of the same data, anchor, unit and cases, and
 of days that were as sealed as they are now. What was released before cases were erased is not
-weighed with what was released after. From one draw, one number is taken for a function and
-its cases: noises that are added up are independent, and each enters once. Of several ways to tile a
-period, the one with the least noise is taken.
+weighed with what was released after, nor put into one formula with it. From one draw, one number is
+taken for a function and its cases: noises that are added up are independent, and each enters once.
+Of several ways to tile a period, the one with the least noise is taken.
 
 What is derived is a function of the record, so the same question has the same answer while the
 record stays. It may be more exact once there is more on it; an answer names what it came from.
@@ -337,6 +338,8 @@ class Derivations:
             measurements[-1] = replace(measurements[-1], draws=draws)
             read.extend(weighted)
             noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
+        if not _of_the_same_cases(read):
+            return None
         plan = release.plan
         derived = plan_derived(plan.ppi, _paid(read), measurements, plan.expected)
         sources = {(one.source.number, one.source.period): w for one, w in read}
@@ -702,7 +705,11 @@ def _variants(
     yield measure, "sum"
     yield replace(measure, function=Aggregation.MEAN), "sum"
     if measure.bounds == UNIT_INTERVAL:
-        yield replace(measure, function=Aggregation.SHARE, bounds=None), "sum"
+        yield replace(measure, function=Aggregation.SHARE), "sum"
+    if _is_number(measure) and measure.base == EVERY_CASE and measure.filter is not None:
+        # The share of the cases that pass tells how many of all do.
+        share = replace(measure, function=Aggregation.SHARE, base=measure.filter)
+        yield replace(share, filter=None), "sum"
 
 
 def _as_grouped(
@@ -821,6 +828,20 @@ def _latest(estimates: Sequence[Estimated]) -> list[Estimated]:
     known = list(zip(estimates, erasures, strict=True))
     _, latest = max(known, key=lambda each: (min(each[1]), -each[0][1]))
     return [each for each, own in known if own == latest]
+
+
+def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
+    """Whether of no day something was released before an erasure and something after it.
+
+    The functions of a formula would be about different cases.
+    """
+    stretches = sorted({(one.start, one.end, one.erasures) for one, _ in read})
+    latest: dict[int, date] = {}
+    for start, end, erasures in stretches:
+        if any(start < until for other, until in latest.items() if other != erasures):
+            return False
+        latest[erasures] = max(end, latest.get(erasures, end))
+    return True
 
 
 def _least_noise(
