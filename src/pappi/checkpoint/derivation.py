@@ -725,9 +725,8 @@ def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterat
         ):
             yield bins
         elif measure.function is not Aggregation.DISTRIBUTION:
-            within = [limit for limit in bins.limits if bounds.low <= limit < bounds.high]
-            if within:
-                yield Bins.at(bounds, within)
+            if (within := Bins.within(bounds, bins.limits)) is not None:
+                yield within
 
 
 def _is_number(measure: AggregatedMeasure) -> bool:
