@@ -725,8 +725,8 @@ def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterat
         ):
             yield bins
         elif measure.function is not Aggregation.DISTRIBUTION:
-            if (within := Bins.within(bounds, bins.limits)) is not None:
-                yield within
+            within = Bins.within(bounds, bins.limits)
+            yield from () if within is None else (within,)
 
 
 def _is_number(measure: AggregatedMeasure) -> bool:
