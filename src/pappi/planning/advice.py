@@ -134,7 +134,9 @@ def _never_met_caution(plan: Plan) -> str:
     _, above = _open_ends(plan)
     if not above or not any(aim is not None and aim.high is not None for aim in aims):
         return ""
-    return f"its verdict can be 'missed' and never 'met': {_HIDDEN}; declare tight bounds, if you can"
+    return (
+        f"its verdict can be 'missed' and never 'met': {_HIDDEN}; declare tight bounds, if you can"
+    )
 
 
 def _interval_part(plan: Plan) -> float:
