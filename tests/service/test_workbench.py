@@ -238,6 +238,22 @@ def test_the_price_of_several_ppis_counts_each_figure_once(visitor: Visitor) -> 
     assert "All of them together" in page.text
 
 
+def test_what_was_written_is_not_called_the_same_as_the_sentence(visitor: Visitor) -> None:
+    assert "The same in YAML" in visitor.post(ASK, **SENTENCE).text
+    pasted = visitor.post(ASK, definitions=SOJOURN, do="preview", shape="time")
+    assert pasted.status_code == 200
+    assert "The same in YAML" not in pasted.text
+
+
+def test_of_several_ppis_the_release_is_one_click_away(visitor: Visitor) -> None:
+    """Their figures are closed, and there is a link past all of them."""
+    one = visitor.post(ASK, definitions=SOJOURN, do="preview").text
+    other = SOJOURN[SOJOURN.index("  - id:") :].replace("id: sojourn", "id: other")
+    several = visitor.post(ASK, definitions=SOJOURN + other, do="preview").text
+    assert ("<details open>" in one, 'href="#release"' in one) == (True, False)
+    assert ("<details open>" in several, 'href="#release"' in several) == (False, True)
+
+
 def test_what_is_set_aside_is_not_called_free(visitor: Visitor, service: Served) -> None:
     alice = service.workspace.checkpoint("alice")
     catalogue = parse_catalogue(SOJOURN)

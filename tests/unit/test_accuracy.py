@@ -329,6 +329,8 @@ def test_a_number_may_name_its_own_unit_and_no_other() -> None:
     paid = ppi("measure: {mean: {data: amount}}\n    bounds: [0, 900]\n    unit: EUR")
     assert wanted_accuracy("±200 EUR, 90 %", paid) == Accuracy(Fraction(200), Fraction(9, 10))
     assert wanted_accuracy("200 USD", paid) is None
+    for others in (TIMED, SUM, paid):  # 5 % of it is nobody's 5 days
+        assert wanted_accuracy("5 %", others) is None
 
 
 # --- what it costs ------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from pappi.ledger import KeyState
 from pappi.mechanisms import Floats
 from pappi.planning import (
     Plan,
+    advice_on,
     alternatives_to,
     chance_to_decide,
     expected_cases,
@@ -129,6 +130,25 @@ def test_an_interval_that_is_the_whole_range_tells_nothing_without_a_target() ->
     found = alternatives_to(replace(percentile, epsilon=Epsilon.of("0.04")), log, [percentile])
     assert any("median" in each.change for each in found)
     assert all(each.interval_half_width <= 7.2 for each in found if each.interval_half_width)
+
+
+def test_private_bounds_of_values_of_either_sign_tell_nothing() -> None:
+    """Every figure would be a dash: how far values lie beyond the clipping bound nobody knows."""
+    for target in ((), ("target: below 400",)):
+        plan = plan_of("{mean: {data: amount}}", "bounds: private", *target)
+        assert "always its whole range" in why_nothing(plan)
+
+
+@pytest.mark.parametrize("bounds", ["bounds: private", "bounds: [0 hours, 9000 hours, loose]"])
+def test_a_target_that_can_only_be_missed_is_said_before_it_is_paid_for(bounds: str) -> None:
+    mean = f"{{mean: {TIME}}}"
+    below, above = (
+        plan_of(mean, bounds, f"target: {target} 24 hours") for target in ("below", "above")
+    )
+    assert not why_nothing(below)
+    assert "can be 'missed' and never 'met'" in advice_on(below)
+    assert "never" not in advice_on(above)
+    assert "never" not in advice_on(plan_of(mean, BOUNDS, TARGET))
 
 
 def test_a_margin_wider_than_half_the_range_tells_nothing_even_without_a_target() -> None:

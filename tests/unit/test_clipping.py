@@ -347,6 +347,19 @@ def test_a_sum_counts_what_was_cut_in_cases(workspace: Workspace) -> None:
     assert {answer.verdict for answer in series.answers} == {Verdict.UNDECIDED}
 
 
+def test_noise_never_makes_a_sum_of_times_negative(workspace: Workspace) -> None:
+    """Told as "0 h, at most 40 h": with the count as without it."""
+    text = """{id: hours, bounds: [0 days, 9 days], scope: every week,
+               measure: {sum: {time: {from: case start, to: case end}}}CLIPPING}"""
+    for clipping in ("", ", release: {clipping: off}"):
+        asked = parse_catalogue(f"log: small\nppis: [{text.replace('CLIPPING', clipping)}]")
+        (series,) = workspace.checkpoint().release(asked, "0.01", anyway=True)
+        assert min(answer.value or 0.0 for answer in series.answers) == 0
+        ends = [end for a in series.answers for end in (a.interval.low, a.interval.high)]
+        assert all(end is not None and end >= 0 for end in ends)
+        assert "−" not in printed(answers_table(series))
+
+
 def answered(plan: Plan, workspace: Workspace, noisy: tuple[int, ...], pool: BeyondBounds) -> float:
     (period, *_) = (answer.period for answer in released(workspace, stay()).answers)
     log = workspace.log("small")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from collections.abc import Sequence
@@ -772,6 +773,24 @@ def test_percentiles_with_bins_by_earlier_rules_stay_free(
     now = planned(question.ppis[0], Epsilon.of(epsilon), session.log("small")).measurements[0]
     assert isinstance(now.mechanism, ReadOffBins)
     assert [now.mechanism.bins.number, then] == bins
+
+
+def test_many_bins_on_record_are_read_within_other_bounds(workspace: Workspace) -> None:
+    """More than anybody may name: as many as there are lie within the bounds of both."""
+    session = workspace.checkpoint()
+    text = f"log: small\nppis: [{{id: p, measure: {{percentile: {STAY}, percent: PERCENT}}, "
+    text += "scope: every quarter, bounds: [0 days, MOST days]}]"
+    wide = parse_catalogue(text.replace("PERCENT", "50").replace("MOST", "20"))
+    (part,) = planned(wide.ppis[0], Epsilon.of(8), session.log("small")).measurements
+    assert isinstance(part.mechanism, ReadOffBins)
+    assert part.mechanism.bins.number > MOST_BINS
+    session.release(wide, "8", anyway=True)
+    narrow = parse_catalogue(text.replace("PERCENT", "90").replace("MOST", "18"))
+    (series,) = session.release(narrow, "8", derived=True)
+    for answer, true in zip(series.answers, workspace.exact(narrow), strict=True):
+        assert answer.derived_from
+        low, high = answer.interval.low or 0.0, answer.interval.high or math.inf
+        assert low <= (true.clipped or 0.0) <= high
 
 
 def test_percentiles_under_a_total_with_bins_by_earlier_rules_stay_free(

@@ -194,6 +194,20 @@ def test_groups_have_cases_also_where_their_keys_are_not_declared(workspace: Wor
     assert min(counted["k1"], counted["nobody else has this"]) > 50
 
 
+@pytest.mark.parametrize("condition", ["customer == 'k1'", "customer in ['k1', 'k2', 'k3']"])
+def test_a_filter_by_a_text_that_is_not_declared_leaves_cases(
+    workspace: Workspace, condition: str
+) -> None:
+    """One text of five is asked for, or three: as many of the cases pass, and not all."""
+    number = "measure: {number: cases%s}"
+    texts = number % "", number % f', where: {{condition: "{condition}"}}'
+    asked = [catalogue_of(definitions((text,))) for text in texts]
+    (every,), (some,) = (workspace.checkpoint().rehearse(each, "50") for each in asked)
+    most = sum(round(answer.value or 0) for answer in every.answers)
+    passed = sum(round(answer.value or 0) for answer in some.answers)
+    assert passed / most == pytest.approx(0.2 if "==" in condition else 0.6, abs=0.1)
+
+
 # --- logs about which little is declared ------------------------------------------------
 
 

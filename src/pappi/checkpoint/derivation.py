@@ -738,7 +738,7 @@ def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterat
     for bins in sorted(known, key=lambda each: (-each.number, each.written)):
         if bins.bounds == bounds and not (shown and bins.own):
             yield bins.shown if shown else bins
-        elif not shown and (within := bins.within(bounds)) is not None:
+        elif not shown and (within := Bins.within(bounds, bins.limits)) is not None:
             yield within
 
 

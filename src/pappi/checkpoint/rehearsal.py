@@ -6,12 +6,13 @@ the workspace: its events, its key and its ledger are out of reach, so nothing i
 nothing is charged or recorded.
 
 Of a log of which nothing is sealed yet, the first year is rehearsed. An attribute without public
-keys has those that the definitions ask for: they are as public as the declarations.
+keys has those that the definitions ask for, and texts that they compare it with, among others: they
+are as public as the declarations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -28,12 +29,13 @@ from pappi.checkpoint.synthetic_log import (
     TABLE,
     SyntheticEvents,
     SyntheticEventsCache,
+    made_up_texts,
 )
 from pappi.errors import WorkspaceError
 from pappi.ledger import KeyState
-from pappi.ppinot import Catalogue, aggregated_measures
+from pappi.ppinot import Catalogue, aggregated_measures, canonical_form
 from pappi.store import LogDeclaration
-from pappi.values import Epsilon, PublicLog, Series, Vocabulary
+from pappi.values import JSON, Epsilon, Kind, PublicLog, Series, Vocabulary
 
 _NOBODY = "rehearsal"
 _YEAR = timedelta(days=365)
@@ -65,8 +67,10 @@ def rehearsed(
 
 
 def synthetic_log_facts(catalogue: Catalogue, log: PublicLog) -> PublicLog:
-    """What the synthetic log is made from; of the catalogue only keys that are not declared."""
-    return replace(log, vocabulary=_with_keys(log.vocabulary, catalogue))
+    """What the synthetic log is made from; of the catalogue only keys that are not declared, and
+    texts that it compares with."""
+    known = _with_keys(log.vocabulary, catalogue)
+    return replace(log, vocabulary=_with_texts(known, catalogue, log.terms.unit.column))
 
 
 def _as_if_sealed(log: LogDeclaration) -> LogDeclaration:
@@ -85,6 +89,37 @@ def _with_keys(vocabulary: Vocabulary, catalogue: Catalogue) -> Vocabulary:
                 asked.setdefault(measure.grouping.by.attribute, {}).update(keys)
     named = {attribute: tuple(sorted(keys)) for attribute, keys in sorted(asked.items())}
     return replace(vocabulary, keys={**named, **vocabulary.keys})
+
+
+def _with_texts(vocabulary: Vocabulary, catalogue: Catalogue, person: str | None) -> Vocabulary:
+    """So that some cases pass a filter by an attribute of which no keys are declared."""
+    asked: dict[str, set[str]] = {}
+    forms = [
+        canonical_form(part) for ppi in catalogue.ppis for part in (ppi.measure, ppi.scope.cases)
+    ]
+    for name, text in _compared_texts(forms):
+        is_text = vocabulary.attributes.get(name) is Kind.TEXT
+        if is_text and name not in vocabulary.keys and name != person:
+            asked.setdefault(name, set()).add(text)
+    named = {name: made_up_texts(texts) for name, texts in sorted(asked.items())}
+    return replace(vocabulary, keys={**named, **vocabulary.keys})
+
+
+def _compared_texts(forms: Sequence[JSON]) -> Iterator[tuple[str, str]]:
+    """Each name that a condition compares with a text, and the text; without recursion."""
+    waiting: list[JSON] = list(forms)
+    while waiting:
+        form = waiting.pop()
+        match form:
+            case {"left": {"is": "Name", "name": name}, "right": {"is": "Text", "value": text}}:
+                yield str(name), str(text)
+            case {"operand": {"is": "Name", "name": name}, "choices": list(choices)}:
+                texts = (each for each in choices if isinstance(each, dict))
+                yield from ((str(name), str(each["value"])) for each in texts if "value" in each)
+        if isinstance(form, dict):
+            waiting.extend(form.values())
+        elif isinstance(form, list):
+            waiting.extend(form)
 
 
 def _drawn(

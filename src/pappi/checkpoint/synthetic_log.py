@@ -26,7 +26,7 @@ import tempfile
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
@@ -290,7 +290,7 @@ class Spread:
 def _by_kind(kind: Kind, bounds: DefaultBounds, name: str) -> Draw:
     match kind:
         case Kind.TEXT:
-            return _texts(tuple(f"value {number}" for number in range(1, _WORDS + 1)))
+            return _texts(made_up_texts())
         case Kind.TRUTH:
             return lambda chance, _: chance.happens(_TRUE)
         case Kind.TIME:
@@ -301,6 +301,12 @@ def _by_kind(kind: Kind, bounds: DefaultBounds, name: str) -> Draw:
             return _with_gaps(lambda chance, _: int(durations.draw(chance)))
         case Kind.NUMBER:
             return _with_gaps(_numbers(bounds.attributes.get(name, _NUMBERS)))
+
+
+def made_up_texts(asked: Collection[str] = ()) -> tuple[str, ...]:
+    """Those that are asked for, and others: each of five, or of more, is as frequent."""
+    others = (f"value {number}" for number in range(1, max(0, _WORDS - len(asked)) + 1))
+    return (*sorted(asked), *others)
 
 
 def _numbers(within: Bounds) -> Draw:

@@ -104,26 +104,29 @@ class Bins:
     @classmethod
     def at(cls, bounds: Bounds, limits: Sequence[Fraction]) -> Bins:
         """The analyst's own; those outside the bounds tell nothing."""
-        own = tuple(sorted({each for each in limits if bounds.low <= each < bounds.high}))
-        if not own:
+        bins = cls.within(bounds, limits)
+        if bins is None:
             raise NotReleasable(
                 "none of the limits lies within the bounds",
                 hint="name limits between the bounds, or leave them out",
             )
-        if len(own) >= MOST_BINS:
+        if bins.number > MOST_BINS:
             raise NotReleasable(
-                f"a distribution has at most {MOST_BINS} bins; these limits make {len(own) + 1}",
+                f"a distribution has at most {MOST_BINS} bins; these limits make {bins.number}",
                 hint="name fewer limits",
             )
-        return cls(bounds, own, " ".join(map(str, own)))
+        return bins
 
-    def within(self, bounds: Bounds) -> Bins | None:
-        """Those that there are within other bounds, of the same limits; None without any.
+    @classmethod
+    def within(cls, bounds: Bounds, limits: Sequence[Fraction]) -> Bins | None:
+        """Those that these limits make, however many; None if all of them lie outside the bounds.
 
-        What lies beyond these is in the outermost bins, as ever.
+        >>> fine = Bins.even(Bounds(Fraction(0), Fraction(100)), 512)
+        >>> Bins.within(Bounds(Fraction(0), Fraction(50)), fine.limits).number
+        256
         """
-        inside = tuple(each for each in self.limits if bounds.low <= each < bounds.high)
-        return Bins(bounds, inside, " ".join(map(str, inside))) if inside else None
+        own = tuple(sorted({each for each in limits if bounds.low <= each < bounds.high}))
+        return cls(bounds, own, " ".join(map(str, own))) if own else None
 
     @classmethod
     def read(cls, written: str, bounds: Bounds) -> Bins:

@@ -123,6 +123,10 @@ class PrivateClippingBound(Mechanism):
         least, most = self.output_range
         return (least if self.either_sign else low), most
 
+    @property
+    def open_ends(self) -> tuple[bool, bool]:
+        return self.either_sign, True
+
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         """What was cut off may lie anywhere: so only that a value is large can be known."""
         least, most = self.output_range

@@ -308,7 +308,7 @@ class JointMember(Mechanism):
     def estimate(self, noisy: Outcome) -> Estimate:
         v, t = self._noisy(noisy)
         if self.member.is_sum:  # t counts all cases, also those that a filter leaves out of it
-            return Estimate(self._sum(v, t))
+            return Estimate(clamp(self._sum(v, t), *self.output_range))
         return counted(self._mean(self._share(v, t)), t, self._noise.number_quantile)
 
     def _share(self, v: float, t: float) -> float:
@@ -360,7 +360,8 @@ class JointMember(Mechanism):
         if self.member.is_sum:
             away = noise.quantile(-self._skew, span, confidence, tilt)
             rounding = self._rounding * max(t, 0.0)
-            return self._sum(v - away, t) - rounding, self._sum(v + away, t) + rounding
+            low, high = self._sum(v - away, t) - rounding, self._sum(v + away, t) + rounding
+            return clamp(low, *self.output_range), clamp(high, *self.output_range)
         if self.adjacency is Adjacency.REPLACE:
             away = noise.quantile(0.0, span, confidence, tilt)
             low, high = (

@@ -460,6 +460,11 @@ class Mechanism(ABC):
 
     # --- what is predicted of it
 
+    @property
+    def open_ends(self) -> tuple[bool, bool]:
+        """Whether its interval has no low end, and no high one, whatever is released."""
+        return False, False
+
     def interval_tells(self, cases: float) -> bool:  # noqa: ARG002 - for nearly all it does
         """Whether its interval is expected to be much narrower than the output range."""
         return True

@@ -25,7 +25,7 @@ from pappi.values import DURATIONS, NANO, Epsilon, PublicLog, parse_duration
 USUAL_CONFIDENCE = Fraction(95, 100)
 LEAST_CONFIDENCE, MOST_CONFIDENCE = Fraction(50, 100), Fraction(99, 100)
 
-_NUMBER = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*%?\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*(%?)\s*", re.ASCII)
 _SIGN = re.compile(r"\s*(?:±|\+/-|\+-)")
 _PERCENT = re.compile(r"\s*(\d{1,3}(?:\.\d{1,3})?)\s*%\s*", re.ASCII)
 
@@ -60,7 +60,9 @@ def _margin(text: str, ppi: Ppi) -> Fraction | None:
     if duration is not None:
         return duration if DURATIONS.get(ppi.unit.name) == ppi.unit.factor else None
     number = _NUMBER.fullmatch(text.strip().removesuffix(ppi.unit.name))
-    return ppi.unit.read(Fraction(number[1])) if number else None
+    if number is None or (number[2] and not ppi.unit.name.startswith("percent")):
+        return None  # 5 % of a value in days is nobody's 5 days
+    return ppi.unit.read(Fraction(number[1]))
 
 
 def _confidence(text: str) -> Fraction | None:

@@ -37,6 +37,7 @@ from pappi.planning.trials import (
 )
 from pappi.planning.views import figures_law, plan_error_law
 from pappi.ppinot import (
+    ROOT,
     AggregatedMeasure,
     Aggregation,
     Binary,
@@ -101,6 +102,8 @@ def part_of_range(plan: Plan) -> float | None:
 
 def why_nothing(plan: Plan) -> str:
     """Why a query tells nothing, in words; empty if it tells something."""
+    if all(_open_ends(plan)):
+        return f"its interval is always its whole range: {_HIDDEN}, on either side"
     part = None if plan.decides else part_of_range(plan)  # one that aims is about its verdict
     if part is not None and part > _TOO_WIDE:
         ends = value_range(plan) or (0.0, 0.0)
@@ -113,6 +116,27 @@ def why_nothing(plan: Plan) -> str:
     if plan.ppi.target is None and _interval_part(plan) >= _WHOLE_RANGE:
         return "the interval of its answer would most likely be its whole range"
     return ""
+
+
+_HIDDEN = "nobody knows how far values lie beyond a private clipping bound"
+
+
+def _open_ends(plan: Plan) -> tuple[bool, bool]:
+    """Of one function that is the PPI: of a formula, its range may close them."""
+    (part, *others) = plan.measurements
+    single = not others and part.path == ROOT and plan.ppi.value_range is None
+    return part.mechanism.open_ends if single else (False, False)
+
+
+def _never_met_caution(plan: Plan) -> str:
+    """Whether its target can be missed for sure, and never met for sure."""
+    aims = plan.ppi.target, *(own.target for own in plan.ppi.group_targets)
+    _, above = _open_ends(plan)
+    if not above or not any(aim is not None and aim.high is not None for aim in aims):
+        return ""
+    return (
+        f"its verdict can be 'missed' and never 'met': {_HIDDEN}; declare tight bounds, if you can"
+    )
 
 
 def _interval_part(plan: Plan) -> float:
@@ -146,7 +170,7 @@ def advice_on(plan: Plan) -> str:
     """What speaks against asking this, in a sentence; empty if nothing does."""
     nothing = why_nothing(plan)
     warning = nothing_because(nothing) if nothing else ""
-    hidden = "" if nothing else _uncounted_caution(plan)
+    hidden = "" if nothing else _never_met_caution(plan) or _uncounted_caution(plan)
     extreme = extreme_caution(plan.ppi, plan.epsilon.fraction)
     return "; ".join(filter(None, (warning, hidden, extreme)))
 

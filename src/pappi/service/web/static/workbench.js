@@ -41,7 +41,13 @@ async function reprice() {
     }
     places.forEach((each) => {
       const fresh = found.getElementById(each.id);
-      if (fresh) each.replaceChildren(...fresh.childNodes);
+      if (!fresh) return;
+      // What was opened or closed stays so.
+      const open = Array.from(each.querySelectorAll("details"), (part) => part.open);
+      fresh.querySelectorAll("details").forEach((part, at) => {
+        if (at < open.length) part.open = open[at];
+      });
+      each.replaceChildren(...fresh.childNodes);
     });
   } finally {
     if (mine === asked) places.forEach((each) => each.removeAttribute("aria-busy"));

@@ -246,7 +246,7 @@ def _ladder(
 
 
 def _margin_text(margin: float, quote: Quote) -> str:
-    return f"±{report.with_unit(report.three_digits(margin), quote.unit)}"
+    return f"± {report.with_unit(report.three_digits(margin), quote.unit)}"
 
 
 _PLACE = "definitions"
@@ -255,12 +255,16 @@ _NUMBERED = re.compile(r"(accuracy|take|instead)-(\d{1,3})")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What an analyst is working on: everyday words and their readings, the blanks, the YAML."""
+    """What an analyst is working on: everyday words and their readings, the blanks, the YAML.
+
+    Definitions that were `composed` say what the blanks say; others are whatever was written.
+    """
 
     composer: Composer | None
     definitions: str = ""
     words: str = ""
     readings: tuple[Reading, ...] = ()
+    composed: bool = False
 
 
 class AskingView(View):
@@ -286,7 +290,7 @@ class AskingView(View):
                 readings = session.understand(draft.words, log).readings
                 return self._asked(about, bearer, replace(draft, readings=readings))
             if sent["do"] == "compose" and draft.composer is not None:
-                draft = replace(draft, definitions=composed(draft.composer, log))
+                draft = replace(draft, definitions=composed(draft.composer, log), composed=True)
             draft = _with_instead(draft, sent, log)
             catalogue = catalogue_of(_catalogue(draft.definitions, log), sent["total"] or None)
             preview = preview_of(session, catalogue, _accuracies(sent), _taken(sent))
