@@ -430,13 +430,16 @@ class Derivations:
                 self._observed[form, cases, binned, block] = [
                     one
                     for seq, charge in self._charged(block)
-                    if _written(charge).cases == cases and self._is_current(charge)
-                    for one in self._read(measure, release.plan.ppi, seq, charge, binned=binned)
+                    if (written := _written(charge)).cases == cases and self._is_current(charge)
+                    for one in self._read(
+                        measure, release.plan.ppi, seq, charge, written.parts, binned=binned
+                    )
                 ]
         every = [one for block in blocks for one in self._observed[form, cases, binned, block]]
         if self._to_be_drawn is not None:
-            due = self._to_be_drawn.charge
-            every += self._read(measure, release.plan.ppi, _NOT_YET, due, binned=binned)
+            due, ppi = self._to_be_drawn.charge, release.plan.ppi
+            parts = _newly_written(due).parts
+            every += self._read(measure, ppi, _NOT_YET, due, parts, binned=binned)
         return every
 
     def _cases_of(self, release: Release) -> str:
@@ -461,29 +464,34 @@ class Derivations:
         return sealed is None or sealed == self._log.public.until.isoformat()
 
     def _read(
-        self, measure: MultiInstance, ppi: Ppi, seq: int, charge: Charge, *, binned: bool
+        self,
+        measure: MultiInstance,
+        ppi: Ppi,
+        seq: int,
+        charge: Charge,
+        parts: str,
+        *,
+        binned: bool,
     ) -> Iterator[_Observation]:
-        """The figures of a release that tell about a measure, from one of its functions."""
+        """The figures of a release that tell about a measure, from one of its functions.
+
+        `parts` are the functions as they are written: months are released alike.
+        """
         question: Mapping[str, Any] = charge.query
-        written = _newly_written(charge) if seq == _NOT_YET else _written(charge)
-        asked = self._form_of(measure), written.parts
-        key, readings_of = (
-            (asked, charge.amount, binned),
-            self._histograms if binned else self._readings,
-        )
-        if key not in self._known:  # months are released alike
-            self._known[key] = [
+        key = self._form_of(measure), parts, charge.amount, binned
+        readings = self._known.get(key)
+        if readings is None:
+            readings_of = self._histograms if binned else self._readings
+            readings = self._known[key] = [
                 (index, *reading)
                 for index, part in enumerate(question["parts"])
                 for reading in readings_of(measure, ppi, part, charge)
             ]
-        readings = self._known[key]
+        if not readings:
+            return
         # One draw may tell a sum, and the mean that it follows from, with noises that depend on
         # each other: the more exact one counts.
-        best = min(readings, key=lambda each: _variance(each[1], each[2]), default=None)
-        if best is None:
-            return
-        index, mechanism, way, native = best
+        index, mechanism, way, native = min(readings, key=lambda each: _variance(each[1], each[2]))
         periods = [_period(written) for written in question["periods"]]
         drawn = [(period, group) for period in periods for group in question["groups"]]
         if seq == _NOT_YET:
@@ -492,7 +500,7 @@ class Derivations:
             result = self._ledger.results([charge.key]).get(charge.key)
         if result is None:
             return
-        for (period, group), parts in zip(drawn, result, strict=True):
+        for (period, group), noisy in zip(drawn, result, strict=True):
             days = self._days(period, charge)
             yield _Observation(
                 days.start,
@@ -501,7 +509,7 @@ class Derivations:
                 mechanism,
                 way,
                 native,
-                tuple(parts[index]),
+                tuple(noisy[index]),
                 Source(seq, str(question["ppi"]), period),
                 charge,
                 len(self._erased) if seq == _NOT_YET else bisect_left(self._erased, seq),

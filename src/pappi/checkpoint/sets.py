@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from pappi.checkpoint.queries import Asking, Derived, Known, Release
@@ -126,9 +127,7 @@ class _Record:
         analyst: str,
     ) -> None:
         self._ledger, self._sets, self._log, self._analyst = ledger, sets, log, analyst
-        # Of two that ask the same, the one that shares a draw comes last, and is named.
-        in_sets_last = sorted(plans, key=lambda plan: bool(plan.together))
-        self._asked = {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in in_sets_last}
+        self._plans = plans
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
         self._earlier_plans: dict[tuple[str, Epsilon], list[Plan]] = {}
@@ -138,6 +137,12 @@ class _Record:
         self._asking: dict[int, tuple[Plan, Asking]] = {}
         self._inputs: dict[str, tuple[str, ...]] = {}
         self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
+
+    @cached_property
+    def _asked(self) -> Mapping[str, Ppi]:
+        """By their measures; of two that ask the same, the one that shares a draw."""
+        in_sets_last = sorted(self._plans, key=lambda plan: bool(plan.together))
+        return {canonical_json(canonical_form(p.ppi.measure)): p.ppi for p in in_sets_last}
 
     def answer(self, release: Release, charged: int | None = None) -> Release | None:
         """What a release can be read off, or complete; None if it is new.

@@ -260,14 +260,13 @@ class _Folder:
     def _one_person(self) -> Places:
         """Where the person of each case is named; nowhere if there are two, as in `bases`."""
         persons = self._events.column(PERSON)
-        places, first = np.arange(len(persons)), self._cases.starts
+        first, named = self._cases.starts, _mask(pc.is_valid(persons))
         if persons.null_count:
-            known = Hits.of(_mask(pc.is_valid(persons)), self._cases)
-            places, first = known.places, known.first
-        names = persons.drop_null()
-        differs = np.zeros(len(persons), dtype=np.bool_)
-        if len(names) > 1:
-            differs[places[1:]] = _mask(pc.not_equal(names[1:], names[:-1]))
+            first, persons = Hits.of(named, self._cases).first, persons.drop_null()
+        differs = np.zeros(named.size, dtype=np.bool_)
+        if len(persons) > 1:
+            changes = _mask(pc.not_equal(persons[1:], persons[:-1]))
+            differs[named] = np.concatenate(([False], changes))
         # The first of a case differs from another case's, if at all.
         differs[first[first != NONE]] = False
         if not differs.any():

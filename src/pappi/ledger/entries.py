@@ -120,17 +120,20 @@ def _digest(seq: int, at: str, kind: str, body: str, previous: str) -> str:
 
 def _is_plain(value: object) -> bool:
     """Whether json.dumps can take it as it is, without guessing: a fast path for nearly all."""
+    if type(value) in _ATOMS:
+        return True
     unchecked: list[object] = [value]
     while unchecked:
         part = unchecked.pop()
         if isinstance(part, dict):
             if not _TEXTS.issuperset(map(type, part)):
                 return False
-            unchecked.extend(part.values())
+            items: Iterable[object] = part.values()
         elif isinstance(part, list | tuple):
-            unchecked.extend(part)
-        elif type(part) not in _ATOMS:
+            items = part
+        else:
             return False
+        unchecked.extend(item for item in items if type(item) not in _ATOMS)
     return True
 
 

@@ -236,6 +236,15 @@ FORMS: Mapping[type, Form] = {
 
 def canonical_form(value: object) -> JSON:
     """Any part of a query as JSON; equal parts, and only equal parts, come out equal."""
+    form = FORMS.get(type(value))
+    if form is None:
+        return _form_of_value(value)
+    members = {name: canonical_form(getattr(value, attr)) for name, attr in form.members.items()}
+    written = {n: member for n, member in members.items() if member or n not in form.later}
+    return {"is": form.tag, **written, **{name: [] for name in form.gone}}
+
+
+def _form_of_value(value: object) -> JSON:
     match value:
         case None | bool() | int():
             return value
@@ -243,13 +252,8 @@ def canonical_form(value: object) -> JSON:
             return str(value.value)
         case str():
             return value
-        case Fraction() | date():
-            return str(value)
         case tuple():
             return [canonical_form(item) for item in value]
-    form = FORMS.get(type(value))
-    if form is None:
-        raise TypeError(f"{type(value).__name__} has no canonical form")
-    members = {name: canonical_form(getattr(value, attr)) for name, attr in form.members.items()}
-    written = {n: member for n, member in members.items() if member or n not in form.later}
-    return {"is": form.tag, **written, **{name: [] for name in form.gone}}
+        case Fraction() | date():
+            return str(value)
+    raise TypeError(f"{type(value).__name__} has no canonical form")
