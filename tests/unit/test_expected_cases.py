@@ -310,6 +310,7 @@ def half_widths_of_medians(period: str) -> tuple[float, ...]:
     return tuple(widths)
 
 
+@pytest.mark.outside
 def test_a_median_is_forecast_wherever_in_its_bin_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: tried out in one place only, in the middle of a bin or near its end."""
     for period in length(("every quarter",), ("every month", "every quarter")):
