@@ -130,7 +130,7 @@ from pappi.mechanisms.registry import (
     registered,
 )
 from pappi.mechanisms.sampled import SampleAndAggregate
-from pappi.mechanisms.tails import clamped_error
+from pappi.mechanisms.tails import clamped_error, dot
 from pappi.mechanisms.threshold import AnchoredMean, NoisyMargin, TwoStage, decision_epsilon
 from pappi.mechanisms.two_bin import TwoBin, TwoBinRatio, drawn_in_shares
 

@@ -265,7 +265,7 @@ class NoiseTail:
     def _smoothed(self, x: float) -> float:
         """The tail of the smoothed sum, if x is not far out; else what it is just there."""
         angles = self.frequencies * min(x, _FURTHEST * self.spread)
-        return max(0.5 - float(self.shares @ np.sin(angles)), 0.0)
+        return max(0.5 - float(tails.dot(self.shares, np.sin(angles))), 0.0)
 
     def reach(self, chance: float) -> float:
         """What the noise reaches with at most this chance, a small one."""
@@ -520,14 +520,18 @@ class NoisyBins:
             return float(bounds.low + bounds.high) / 2, float(bounds.low), float(bounds.high)
         low = self._mean_end(cells[:, 0], 1, confidence)
         high = self._mean_end(cells[:, 1], -1, confidence)
-        value = float(likely @ cells.mean(axis=1) / likely.sum())
+        value = float(tails.dot(likely, cells.mean(axis=1)) / likely.sum())
         return clamp(value, low, high), low, high
 
     def binning_error(self) -> float:
         """How far the mean may be off because a bin does not tell where in it a case lies."""
         cells, likely = np.array(self.cells), np.array(self.likely)
         whole = float(self.bins.bounds.width) / 2
-        return float(likely @ np.ptp(cells, axis=1) / likely.sum()) / 2 if likely.any() else whole
+        return (
+            float(tails.dot(likely, np.ptp(cells, axis=1)) / likely.sum()) / 2
+            if likely.any()
+            else whole
+        )
 
     def _mean_end(self, places: Floats, side: int, confidence: float) -> float:
         """One end of the mean's interval, if every case lay at such a place of its bin."""
@@ -540,7 +544,7 @@ class NoisyBins:
         def tail_at(share: float) -> float:
             weights = side * (places - start) / width - share
             noise = noise_of(self.noise, weights.tolist())
-            return noise_tail(noise)(float(weights @ counts))
+            return noise_tail(noise)(float(tails.dot(weights, counts)))
 
         return start + side * width * _last_rejected(tail_at, chance, _FINE_MEAN)
 

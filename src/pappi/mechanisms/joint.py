@@ -68,7 +68,7 @@ from pappi.mechanisms.prediction import (
     Trial,
     TrialIntervals,
 )
-from pappi.mechanisms.tails import significance
+from pappi.mechanisms.tails import dot, significance
 from pappi.values import (
     CONFIDENCE,
     UNIT_INTERVAL,
@@ -719,7 +719,7 @@ class Noise:
         shifts = turns[:, None] * numbers
         beyond = _mean_above(reach - away - shifts, slope)
         beyond += _mean_above(reach - away + shifts, slope) if numbers.any() else beyond
-        return np.minimum(beyond @ (weights[far] / (2 * reach)), 1.0)
+        return np.minimum(dot(beyond, weights[far] / (2 * reach)), 1.0)
 
     def tails_of_many(self, distance: float, turns: Floats, span: int) -> Floats:
         """The same but for rounding, in half the time; for forecasts, not for what is answered."""
@@ -735,7 +735,7 @@ class Noise:
             for sign in (1, -1):
                 np.multiply(steep[:, None], number - sign * spreads, out=squares)
                 np.maximum(np.subtract(reach - away, squares, out=squares), 0.0, out=squares)
-                beyond += sign * (np.square(squares, out=squares) @ each)
+                beyond += sign * dot(np.square(squares, out=squares), each)
         return np.asarray(np.minimum(beyond / steep, 1.0))
 
     @cached_property
@@ -849,7 +849,7 @@ class JointPair:
     def variance(self, of_v: float, of_t: float) -> float:
         reach = self.noise.radii + 1 / self.span
         of_number = self.noise.numbers**2 + self.noise.spreads**2 / 3
-        return float(self.noise.weights @ (of_v**2 * reach**2 / 3 + of_t**2 * of_number))
+        return float(dot(self.noise.weights, of_v**2 * reach**2 / 3 + of_t**2 * of_number))
 
     def scale(self, of_v: float, of_t: float) -> float:
         return self.away * max(abs(of_v), abs(of_t))
@@ -877,7 +877,7 @@ def _waves_of(noise: Noise, span: int, of_v: float, of_t: float) -> tuple[float,
     one, two = of_v * (noise.radii + 1 / span), of_t * noise.spreads
     middles = of_t * noise.numbers
     squares = one**2 / 3 + two**2 / 3 + middles**2
-    step = max(math.sqrt(float(noise.weights @ squares)), _LEAST_UNIT) / _POINTS_EACH
+    step = max(math.sqrt(float(dot(noise.weights, squares))), _LEAST_UNIT) / _POINTS_EACH
     one, two = np.maximum(one, step), np.maximum(two, step)
     points = np.arange(math.ceil(float((np.abs(middles) + one + two).max()) / step) + 1) * step
     heights = noise.weights / (8 * one * two)
@@ -905,7 +905,7 @@ def _number_quantile(noise: Noise, confidence: float) -> float:
 
     def beyond(distance: float) -> float:
         sides = ((spreads - distance + side * noise.numbers) / (2 * spreads) for side in (1, -1))
-        return float(noise.weights @ sum(np.clip(each, 0.0, 1.0) for each in sides))
+        return float(dot(noise.weights, sum(np.clip(each, 0.0, 1.0) for each in sides)))
 
     low, high = 0.0, float((np.abs(noise.numbers) + noise.spreads).max())
     while high - low > 1e-5 * max(high, 1.0):
@@ -918,7 +918,7 @@ def _number_quantile(noise: Noise, confidence: float) -> float:
 def _deviation(noise: Noise, turn: float, span: float) -> float:
     of_v = noise.radii * (noise.radii + 2 / span) / 3
     of_t = noise.numbers**2 + noise.spreads**2 / 3
-    return math.sqrt(float(noise.weights @ (of_v + turn**2 * of_t)))
+    return math.sqrt(float(dot(noise.weights, of_v + turn**2 * of_t)))
 
 
 class _Quantiles(dict[int, float]):

@@ -40,6 +40,7 @@ from pappi.mechanisms.prediction import (
     Scenario,
     weighted_tails,
 )
+from pappi.mechanisms.tails import dot
 
 RANK_TARGET = 20
 """r·ε: with fewer cases above, an empty stretch of the grid would weigh too much."""
@@ -75,7 +76,7 @@ class _OnGrid(RankScored):
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - the grid is all that is known
         errors, likely = _errors_on_grid(self, cases)
-        return float(np.sqrt(likely @ errors**2))
+        return float(np.sqrt(dot(likely, errors**2)))
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the grid is all that is known
         return ErrorLaw(weighted_tails(*_errors_on_grid(self, cases)).beyond, OVER_OCTAVES)

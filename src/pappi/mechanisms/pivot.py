@@ -51,7 +51,7 @@ from functools import lru_cache
 import numpy as np
 
 from pappi.mechanisms.prediction import Floats, at_least
-from pappi.mechanisms.tails import significance
+from pappi.mechanisms.tails import dot, significance
 
 RatioTail = Callable[[float, float], float]
 """P(|X − ρY| > t), of t and ρ, for the noises X and Y of two sums."""
@@ -200,4 +200,4 @@ def _tail(t: Floats, p: Floats, scale: float, farthest: int) -> Floats:
     below = at_least(np.ceil((t[:, np.newaxis] - shift) / weight), scale)
     y = (farthest - 1) / scale
     rest = (1 + y) * math.exp(-y)
-    return np.where(t > 0, (above + below) @ mass, 1.0) + rest
+    return np.where(t > 0, dot(above + below, mass), 1.0) + rest

@@ -439,7 +439,7 @@ class AnchoredCases:
         over = _above((margin - counted * (away - distance)) / self.of_margin)
         under = _above((counted * (away + distance) - margin) / self.of_margin)
         over = np.where(shares + distance < 1, over, 0.0)
-        return float(((over + np.where(shares > distance, under, 0.0)) @ weights).max())
+        return float(tails.dot(over + np.where(shares > distance, under, 0.0), weights).max())
 
     @property
     def _shares(self) -> Floats:

@@ -312,7 +312,7 @@ def share_error(share: float, cases: float, noise: float) -> float:
     scale = max(noise / math.sqrt(2), 1e-9 * max(cases, 1.0))  # below, the error is nothing
     first = (cases * share / scale + _NOISE)[:, np.newaxis]
     guess = drawn_in_shares(first, cases * (1 - share) / scale + _NOISE)
-    return float(np.sqrt(_WEIGHT @ (guess - share) ** 2 @ _WEIGHT))
+    return float(np.sqrt(tails.dot(tails.dot(_WEIGHT, (guess - share) ** 2), _WEIGHT)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -349,7 +349,7 @@ class TwoNoisyBins:
         border = s * root / (2 * (1 - p)) - self.firsts[:, np.newaxis]
         over = at_least(np.floor(border * (1 + 1e-12)) + 1, s)
         # Where the constant is not negative, the estimate is above p whatever the first sum.
-        return np.asarray(np.where(constant < 0, over, 1.0) @ weights)
+        return tails.dot(np.where(constant < 0, over, 1.0), weights)
 
 
 @lru_cache(maxsize=64)

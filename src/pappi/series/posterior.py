@@ -36,6 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pappi.mechanisms import dot
 from pappi.series.likelihood import (
     LEAST,
     TINY,
@@ -88,7 +89,7 @@ class Posterior:
 
     def probability_between(self, period: int, low: float, high: float) -> float:
         inside = (self.points >= low) & (self.points <= high)
-        return float(self.masses[period] @ inside)
+        return float(dot(self.masses[period], inside))
 
 
 def posterior_of(
@@ -117,7 +118,7 @@ def posterior_of(
     else:
         missed = _part_of_model(usual) * (1 - confidence)
         low, high = _ends(points, *_joint_hulls(for_intervals, masses, widths, missed))
-    means = np.clip(for_values.masses() @ points, low, high)
+    means = np.clip(dot(for_values.masses(), points), low, high)
     return Posterior(points, masses, means, low, high)
 
 
@@ -208,7 +209,7 @@ def _whole_log_likelihood(
     kappa = min(max(uneven, 1 / len(sizes)), 1.0)
     laws = _normal_laws(points, widths, prior.centres, prior.spreads * math.sqrt(kappa))
     of_whole = _relative(whole, points, max(size_of(whole), 1.0))
-    return np.asarray(np.log(np.maximum(laws @ of_whole, LEAST)))
+    return np.asarray(np.log(np.maximum(dot(laws, of_whole), LEAST)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ class _Marginals:
     @classmethod
     def of(cls, likelihoods: Floats, alike: Floats, outliers: Floats, unlike: float) -> _Marginals:
         laws = (1 - unlike) * alike + unlike * outliers
-        return cls(likelihoods, laws, likelihoods @ laws.T)
+        return cls(likelihoods, laws, dot(likelihoods, laws.T))
 
     def posterior(self, log_prior: Floats) -> _HyperPosterior:
         """The (μ, τ) that matter, weighted; those of negligible weight are left out."""
@@ -247,14 +248,14 @@ class _HyperPosterior:
     weights: Floats
 
     def masses(self) -> Floats:
-        masses = self.likelihoods * ((self.weights / self.marginals) @ self.laws)
+        masses = self.likelihoods * dot(self.weights / self.marginals, self.laws)
         return np.asarray(masses / masses.sum(axis=1, keepdims=True))
 
     def chance_of_all(self, inside: NDArray[np.bool_]) -> float:
         """The probability that every share lies inside: given (μ, τ) they are independent."""
-        chances = ((self.likelihoods * inside) @ self.laws.T) / self.marginals
+        chances = dot(self.likelihoods * inside, self.laws.T) / self.marginals
         all_inside = np.exp(np.log(np.maximum(chances, LEAST)).sum(axis=0))
-        return float(self.weights @ all_inside)
+        return float(dot(self.weights, all_inside))
 
 
 # --- intervals --------------------------------------------------------------------------------
