@@ -98,3 +98,23 @@ def test_cases_with_the_same_hash_are_told_apart_by_their_ids(
 def test_the_latest_cases_need_their_ids() -> None:
     with pytest.raises(LookupError, match="ids"):
         CaseTable(np.array([1.0]), {}).latest(1)
+
+
+PERSONS = st.lists(st.lists(st.sampled_from(["ann", "bob", "eve", None]), max_size=5), max_size=4)
+
+
+@given(PERSONS)
+def test_a_person_has_one_number_however_its_cases_were_read(parts: list[list[str | None]]) -> None:
+    """With one number for each part, a person would keep as many cases again in every part."""
+    every = [person for part in parts for person in part]
+    numbers = Who(*read_in(parts), KEY).person_numbers().tolist()
+    assert [number == -1 for number in numbers] == [person is None for person in every]
+    known = {(p, n) for p, n in zip(every, numbers, strict=True) if p is not None}
+    assert len(known) == len({p for p, _ in known}) == len({n for _, n in known})
+
+
+def read_in(parts: list[list[str | None]]) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Ids and persons of the cases, in as many chunks as there are parts."""
+    ids = [[f"c{part}-{case}" for case in range(len(own))] for part, own in enumerate(parts)]
+    text = pa.large_string()
+    return pa.chunked_array(ids, text), pa.chunked_array(parts, text)
