@@ -25,8 +25,8 @@ at once. Each then has the confidence (1 + c)/2, so that both hold with c. How f
 cases may lie is likewise no noise (`Uncertain.below` and `above`).
 
 **Ratios** a/b of what cannot be negative are those r at which a − r·b may be 0, by the interval of
-that difference (as Fieller has it). Its ends fall with r, so each has one root; if b may be 0,
-there is no upper end.
+that difference (as Fieller has it): the roots of a quadratic, or of a line where distances are
+added. If b may be 0, there is no upper end.
 
 Coverage is measured: `tests/unit/test_comparison.py`.
 """
@@ -34,7 +34,6 @@ Coverage is measured: `tests/unit/test_comparison.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pappi.mechanisms.combined import CombinedSum, SummedNoise, Term
@@ -42,7 +41,6 @@ from pappi.mechanisms.laws import Outcome
 from pappi.mechanisms.mechanism import Mechanism
 
 Range = tuple[float, float]
-_HALVINGS = 60
 _DUST = 1e-12
 
 
@@ -110,26 +108,30 @@ def _together(own: _Reach, other: _Reach, times: float) -> float:
 
 
 def ratio(first: Uncertain, second: Uncertain) -> Range:
-    """The interval of first/second, neither of which can be negative; it may have no upper end."""
-    low = 0.0
+    """The interval of first/second, neither of which can be negative; it may have no upper end.
+
+    With a and b the figures and m, n the distances that count, its ends are the roots r of
+    a − r·b = ∓√(m² + (r·n)²), which is a quadratic, or of a − r·b = ∓(m + r·n). Either way they
+    are (a² − m²)/p and p/(b² − n²), where p is the larger root times b² − n².
+    """
+    low, high = 0.0, math.inf
     if first.low > first.below and math.isfinite(second.high):
-        low = _root(lambda times: difference(first, second, times)[0])
-    if second.low <= second.below:
-        return low, math.inf
-    return low, _root(lambda times: difference(first, second, times)[1])
+        a, b = first.value - first.below, second.value + second.above
+        m, n = first.down, second.up
+        p = _larger(a, m, b, n)
+        low = (a - m.noise) * (a + m.noise) / p if p else math.inf
+    if second.low > second.below and math.isfinite(first.high):
+        a, b = first.value + first.above, second.value - second.below
+        m, n = first.up, second.down
+        high = _larger(a, m, b, n) / ((b - n.noise) * (b + n.noise))
+    return low, high
 
 
-def _root(falling: Callable[[float], float]) -> float:
-    """Where a function that begins at 0 or above, and falls in the end, is 0."""
-    low, high = 0.0, 1.0
-    while falling(high) > 0:
-        low, high = high, 2 * high
-        if math.isinf(high):
-            return math.inf
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
-    return high
+def _larger(a: float, m: _Reach, b: float, n: _Reach) -> float:
+    if m.adds or n.adds:
+        return (a + m.noise) * (b + n.noise)
+    inner = (a * n.noise) ** 2 + (b * m.noise) ** 2 - (m.noise * n.noise) ** 2
+    return a * b + math.sqrt(max(inner, 0.0))  # rounding alone makes it negative
 
 
 # --- sums, exactly ----------------------------------------------------------------------------
