@@ -14,17 +14,19 @@ from pappi.audit import (
     AuditReport,
     Column,
     Draw,
+    Family,
     Subject,
     audit_joint,
     audit_kinds,
     audit_mechanism,
+    families,
     handmade,
     neighbours,
     promises_of,
     subjects_named,
 )
 from pappi.errors import UsageError
-from pappi.mechanisms import FUNCTIONS, Family, Mechanism, families, mechanism_for, mechanisms_of
+from pappi.mechanisms import FUNCTIONS, Mechanism, mechanism_for, mechanisms_of
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.audit.starts import FEWEST, FULL, PAIRS, in_turn, starts_of, starts_over
 

@@ -32,10 +32,10 @@ from pappi.mechanisms import (
     TwoBin,
     Values,
 )
-from pappi.mechanisms.exponential import exponential_law
+from pappi.mechanisms.grids import total
 from pappi.mechanisms.histogram import HistogramLaw
 from pappi.mechanisms.interval import Counts
-from pappi.mechanisms.lattice import total
+from pappi.mechanisms.laws import exponential_law
 from pappi.planning import Plan, plan_ppi, sets
 from pappi.ppinot import Ppi, parse_catalogue
 from pappi.session import Workspace

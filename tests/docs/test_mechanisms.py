@@ -11,8 +11,8 @@ import pytest
 
 from pappi.mechanisms import RANK_TARGET, PrivateClippingBound, mechanism_names
 from pappi.mechanisms.clip import CHOICE_SHARE
-from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
-from pappi.mechanisms.loose import STEPS
+from pappi.mechanisms.grids import OCTAVES_OF_LOOSE_BOUNDS
+from pappi.mechanisms.interval import STEPS
 from pappi.planning import extreme_caution, plan_options, plan_ppi
 from pappi.ppinot import Ppi, parse_catalogue
 from pappi.values import Adjacency, Bounds, Epsilon, Kind, PublicLog, Vocabulary

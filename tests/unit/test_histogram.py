@@ -23,7 +23,7 @@ from pappi.mechanisms import (
     Values,
     mechanism_for,
 )
-from pappi.mechanisms.bins import MOST_BINS, noise_tail, usual_bins
+from pappi.mechanisms.grids import MOST_BINS, noise_tail, usual_bins
 from pappi.ppinot import AggregatedMeasure, Aggregation, DataMeasure, aggregate
 from pappi.values import Adjacency, Bounds
 

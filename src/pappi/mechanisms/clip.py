@@ -13,7 +13,7 @@ drawn as if there were 1/√C of it. The rest, ε₂ = ε − ε₁, answers the
 
 **Why it is private.** One case more raises counts, by at most 1, and lowers none; one that
 moves away from L does too, and one that moves towards it the opposite. So scores move one
-way, by at most 1, and the choice loses at most ε₁ at the full rate ε₁ (`exponential`). Given
+way, by at most 1, and the choice loses at most ε₁ at the full rate ε₁ (`laws`). Given
 C, the second stage loses at most ε₂, and it depends on the cases in no other way: together
 ε (`StagedLaw`).
 
@@ -33,10 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.exponential import CellLaw, exponential_law
+from pappi.mechanisms.grids import LOOSE_FILL, GeometricGrid
 from pappi.mechanisms.laplace import LaplaceSum
-from pappi.mechanisms.lattice import LOOSE_FILL, GeometricGrid
-from pappi.mechanisms.laws import Law, Outcome, StagedLaw
+from pappi.mechanisms.laws import CellLaw, Law, Outcome, StagedLaw, exponential_law
 from pappi.mechanisms.mechanism import Estimate, Mechanism, Task, Values
 from pappi.mechanisms.two_bin import TwoBin
 from pappi.values import Bounds, Likelihood

@@ -1,4 +1,5 @@
-"""Several releases of one function, added up: a year from its months, a sum from a mean.
+"""Several releases of one function, added up or compared: a year from its months, a sum from a
+mean, a month against the last one.
 
 A mean, share or sum is released as integers that give two numbers, v and t (`Mechanism.pair`).
 Those of disjoint cases add up: the pairs of twelve months, each with noise of its own, make that of
@@ -8,7 +9,7 @@ release has drawn its own, and it enters once.
 
 A mean at the share p of its bounds has V − λT = 0 without noise, λ = 2p − 1. So V − λT as released
 is noise alone, Σ wᵢ(vᵢ − λtᵢ), and the interval is the hull of all p at which it is not too large,
-as in `pivot` and `joint`. A sum is a weighted sum of V and T, and so is a number of cases.
+as in `two_bin` and `joint`. A sum is a weighted sum of V and T, and so is a number of cases.
 
 **A number of cases from elsewhere** (`with_number`). Another release may have counted the same
 cases, as N. Then V + c·(N − T) and T + g·(N − T) are as right as V and T, whatever c and g are:
@@ -29,9 +30,40 @@ numerically, and every step rounds outwards:
 - On the grid that it is found on, a distance counts as the next smaller one.
 
 Thresholds for |V − λT| are found at some λ, and lie on a straight line in between. They are convex
-in λ (quantiles of a symmetric log-concave law are a support function: see `pivot`), so the line
+in λ (quantiles of a symmetric log-concave law are a support function: see `two_bin`), so the line
 lies above them. λ and −λ have the same, unless a noise is `lopsided`: of a share that is read off a
 histogram, with more bins on one side of the limit than on the other.
+
+**Two figures compared** (`difference`, `ratio`). Both have noise of their own, drawn independently:
+they are of disjoint periods, or of two groups, each of which has its draw. (The members of one
+joint draw have not: they cannot be compared so.)
+
+**Sums** are linear in what was released, so the noise of their difference has an exact law: that
+of the sum of both noises.
+
+**Means, shares, ratios and formulas** are quotients of noisy numbers. Each has an interval [l, u]
+with the right coverage, the number of cases unknown. The difference gets its interval from those,
+by recovering from each limit how far the estimate may be off on that side (MOVER; Zou and Donner,
+Statistics in Medicine 27, 2008), which adds up in quadrature:
+
+    low  = a − b − √((a − l_a)² + (u_b − b)²),    high = a − b + √((u_a − a)² + (b − l_b)²)
+
+The noise has longer tails than a normal law, so a sum of two has shorter ones at the same
+deviation: the interval errs on the wide side. But a limit that lies where values can lie at all
+says nothing of how far off the estimate is, as the truth may well be there: such a distance is
+added, not squared. Then that figure never fails on this side, and the other one as rarely as its
+own interval does.
+
+**What no noise decides** is added, too. The interval of a median that is read off bins covers whole
+bins, and where in them it lies is a matter of the cases: of both figures it may be at the far end
+at once. Each then has the confidence (1 + c)/2, so that both hold with c. How far beyond the bounds
+cases may lie is likewise no noise (`Uncertain.below` and `above`).
+
+**Ratios** a/b of what cannot be negative are those r at which a − r·b may be 0, by the interval of
+that difference (as Fieller has it). Its ends fall with r, so each has one root; if b may be 0,
+there is no upper end.
+
+Coverage is measured: `tests/unit/test_comparison.py`.
 """
 
 from __future__ import annotations
@@ -46,10 +78,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from pappi.mechanisms import tails
 from pappi.mechanisms.beyond import BeyondBounds
-from pappi.mechanisms.bins import clamp
-from pappi.mechanisms.laws import Law, Outcome
+from pappi.mechanisms.grids import clamp
+from pappi.mechanisms.laws import Law, Outcome, clamped_error, significance
 from pappi.mechanisms.mechanism import (
     Estimate,
     Mechanism,
@@ -57,7 +88,6 @@ from pappi.mechanisms.mechanism import (
     Values,
     counted,
 )
-from pappi.mechanisms.pivot import share_hull
 from pappi.mechanisms.prediction import (
     Chances,
     ErrorLaw,
@@ -66,7 +96,7 @@ from pappi.mechanisms.prediction import (
     Trial,
     TrialIntervals,
 )
-from pappi.mechanisms.two_bin import drawn_in_shares
+from pappi.mechanisms.two_bin import drawn_in_shares, share_hull
 from pappi.values import (
     CONFIDENCE,
     Adjacency,
@@ -129,7 +159,7 @@ class SummedNoise:
         step, slack, beyond = _tails(self.terms)
         if not step:
             return 0.0
-        enough = int(np.argmax(beyond <= tails.significance(confidence)))
+        enough = int(np.argmax(beyond <= significance(confidence)))
         return (enough or len(beyond)) * step + slack
 
 
@@ -411,7 +441,7 @@ class CombinedMean(Combined):
         if cases <= 0:
             return width * abs(share - 0.5)
         noise = self._noise(1.0, 1 - 2 * share).deviation / (2 * cases)
-        return width * tails.clamped_error(noise, share, 1 - share)
+        return width * clamped_error(noise, share, 1 - share)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
         width, tail = float(self.bounds.width), self._tail
@@ -517,7 +547,7 @@ class CombinedSum(Combined):
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
         low, high = self.output_range
-        return tails.clamped_error(self.summed.deviation, centre - low, high - centre)
+        return clamped_error(self.summed.deviation, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
         return ErrorLaw(self.summed.tail, shrinks=False, start=self.summed.deviation)
@@ -623,3 +653,119 @@ def levels_together(draws: Sequence[Collection[Hashable]], confidence: float) ->
     sizes = Counter(map(part_of, range(len(draws))))
     rarely = 1 - confidence ** (1 / len(sizes))
     return [1 - rarely / sizes[part_of(index)] for index in range(len(draws))]
+
+
+# --- two figures compared -------------------------------------------------------------
+
+Range = tuple[float, float]
+_HALVINGS = 60
+_DUST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertain:
+    """A figure, its interval, and where it can lie at all.
+
+    It may lie so far `below` that, and `above`, for reasons that are no noise. `adds` if that is so
+    of its whole interval.
+    """
+
+    value: float
+    low: float
+    high: float
+    least: float = -math.inf
+    most: float = math.inf
+    below: float = 0.0
+    above: float = 0.0
+    adds: bool = False
+
+    @property
+    def down(self) -> _Reach:
+        return _Reach(
+            max(self.value - self.low, 0.0),
+            self.adds or self.low <= self.least + self._dust,
+            self.below,
+        )
+
+    @property
+    def up(self) -> _Reach:
+        return _Reach(
+            max(self.high - self.value, 0.0),
+            self.adds or self.high >= self.most - self._dust,
+            self.above,
+        )
+
+    @property
+    def _dust(self) -> float:
+        ends = (abs(end) for end in (self.least, self.most) if math.isfinite(end))
+        return _DUST * max(ends, default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """How far a figure may lie from its value on one side, and whether that must be added."""
+
+    noise: float
+    adds: bool
+    further: float
+
+
+def difference(first: Uncertain, second: Uncertain, times: float = 1.0) -> Range:
+    """The interval of first − times·second."""
+    between = first.value - times * second.value
+    return (
+        between - _together(first.down, second.up, times),
+        between + _together(first.up, second.down, times),
+    )
+
+
+def _together(own: _Reach, other: _Reach, times: float) -> float:
+    one, two = own.noise, times * other.noise if times else 0.0
+    both = one + two if own.adds or other.adds else math.hypot(one, two)
+    return both + own.further + (times * other.further if times else 0.0)
+
+
+def ratio(first: Uncertain, second: Uncertain) -> Range:
+    """The interval of first/second, neither of which can be negative; it may have no upper end."""
+    low = 0.0
+    if first.low > first.below and math.isfinite(second.high):
+        low = _root(lambda times: difference(first, second, times)[0])
+    if second.low <= second.below:
+        return low, math.inf
+    return low, _root(lambda times: difference(first, second, times)[1])
+
+
+def _root(falling: Callable[[float], float]) -> float:
+    """Where a function that begins at 0 or above, and falls in the end, is 0."""
+    low, high = 0.0, 1.0
+    while falling(high) > 0:
+        low, high = high, 2 * high
+        if math.isinf(high):
+            return math.inf
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return high
+
+
+# --- sums, exactly ----------------------------------------------------------------------------
+
+
+def difference_of_sums(
+    first: Mechanism, noisy: Outcome, second: Mechanism, other: Outcome, confidence: float
+) -> Range:
+    """The interval of the difference of two sums that were released apart."""
+    one, terms, rounded = _read(first, noisy)
+    two, others, also = _read(second, other)
+    away = SummedNoise((*terms, *others)).quantile(confidence) + rounded + also
+    return one - two - away, one - two + away
+
+
+def _read(mechanism: Mechanism, noisy: Outcome) -> tuple[float, tuple[Term, ...], float]:
+    """A sum as it was released, its noise, and by how much the lattice may have moved it."""
+    if isinstance(mechanism, CombinedSum):
+        return mechanism.added_up(noisy)
+    noise, (of_v, of_t), (v, t) = mechanism.pair_noise, mechanism.as_sum, mechanism.pair(noisy)
+    if noise is None:
+        raise ValueError("what this mechanism releases is no sum")
+    return of_v * v + of_t * t, ((noise, of_v, of_t),), mechanism.sum_rounding(noisy)

@@ -47,11 +47,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.mechanisms.beyond import FORECAST, BeyondBounds, Clipped, hidden_by_bounds
-from pappi.mechanisms.bins import clamp
 from pappi.mechanisms.combined import CombinedSum, Part, combined_sum
+from pappi.mechanisms.grids import RANGE_STEPS, Lattice, clamp, total
 from pappi.mechanisms.hull import BoxLaw, HullLaw, Spans
-from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
-from pappi.mechanisms.laws import Law, Outcome
+from pappi.mechanisms.laws import Law, Outcome, dot, significance
 from pappi.mechanisms.mechanism import (
     ALL_BUT_SURE,
     Estimate,
@@ -59,7 +58,6 @@ from pappi.mechanisms.mechanism import (
     Values,
     counted,
 )
-from pappi.mechanisms.pivot import share_hull
 from pappi.mechanisms.prediction import (
     Chances,
     ErrorLaw,
@@ -68,7 +66,7 @@ from pappi.mechanisms.prediction import (
     Trial,
     TrialIntervals,
 )
-from pappi.mechanisms.tails import dot, significance
+from pappi.mechanisms.two_bin import share_hull
 from pappi.values import (
     CONFIDENCE,
     UNIT_INTERVAL,

@@ -33,10 +33,14 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms import tails
-from pappi.mechanisms.bins import clamp
-from pappi.mechanisms.lattice import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, total
-from pappi.mechanisms.laws import Outcome
+from pappi.mechanisms.grids import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, clamp, total
+from pappi.mechanisms.laws import (
+    Outcome,
+    clamped_error,
+    laplace_at_least,
+    laplace_deviation,
+    laplace_half_width,
+)
 from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Task, Values
 from pappi.mechanisms.prediction import (
     Chances,
@@ -124,7 +128,7 @@ class LaplaceSum(NoisyIntegers):
         what a single case may add, far below the noise.
         """
         cases = _public_cases(noisy)
-        width = tails.half_width(self.scale, confidence)
+        width = laplace_half_width(self.scale, confidence)
         slack = self.lattice.rounding * (MOST_CASES if cases is None else cases)
         limits = self._range(cases)
         low = self._sum_of(noisy[0] - width, cases) - slack
@@ -138,14 +142,14 @@ class LaplaceSum(NoisyIntegers):
             return float(limit >= high)
         lattice = self.lattice
         points = (Fraction(limit) - lattice.origin * (cases or 0)) / lattice.step
-        return tails.at_least(float(noisy[0] - points), self.scale)
+        return laplace_at_least(float(noisy[0] - points), self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
-        noise = float(self.lattice.step) * tails.deviation(self.scale)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale)
         known = cases if self.adjacency is Adjacency.REPLACE else None
         low, high = self._range(known)
-        return tails.clamped_error(noise, centre - low, high - centre)
+        return clamped_error(noise, centre - low, high - centre)
 
     @property
     def output_range(self) -> tuple[float, float]:
@@ -161,14 +165,14 @@ class LaplaceSum(NoisyIntegers):
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         known = scenario.cases if self.adjacency is Adjacency.REPLACE else None
-        noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale) / math.sqrt(2)
         return np.clip(scenario.value + noise * chances.laplace(), *self._range(known))
 
     def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002 - as wide everywhere
         known = trial.cases if self.adjacency is Adjacency.REPLACE else None
         step = float(self.lattice.step)
         values = trial.values[:, None] + step * Chances(0).whole_laplace(self.scale)
-        away = step * tails.half_width(self.scale, CONFIDENCE)
+        away = step * laplace_half_width(self.scale, CONFIDENCE)
         away += float(self.lattice.rounding) * (MOST_CASES if known is None else known)
         limits = self._range(known)
         return TrialIntervals(np.clip(values - away, *limits), np.clip(values + away, *limits))
@@ -222,7 +226,7 @@ class LaplaceExtreme(NoisyIntegers):
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         lattice = self.lattice
-        width = tails.half_width(self.scale, confidence)
+        width = laplace_half_width(self.scale, confidence)
         low = lattice.value(noisy[0] - width) - lattice.rounding
         high = lattice.value(noisy[0] + width) + lattice.rounding
         return self.clamped(low), self.clamped(high)
@@ -232,19 +236,19 @@ class LaplaceExtreme(NoisyIntegers):
             return float(limit >= self.bounds.high)
         lattice = self.lattice
         points = (Fraction(limit) - lattice.origin) / lattice.step
-        return tails.at_least(float(noisy[0] - points), self.scale)
+        return laplace_at_least(float(noisy[0] - points), self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink
         (low, high), centre = self.ends, self.centre(at)
-        noise = float(self.lattice.step) * tails.deviation(self.scale)
-        return tails.clamped_error(noise, centre - low, high - centre)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale)
+        return clamped_error(noise, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
         noise = laplace_tails(self.scale, float(self.lattice.step))
         return ErrorLaw(anywhere_in(noise, float(self.bounds.width)), shrinks=False)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale) / math.sqrt(2)
         return np.clip(scenario.value + noise * chances.laplace(), *self.output_range)
 
 

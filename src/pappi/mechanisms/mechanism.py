@@ -36,8 +36,14 @@ from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms.beyond import BeyondBounds
-from pappi.mechanisms.bins import FINEST, USUALLY, BinsBelow, NoisyBins, clamp
-from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
+from pappi.mechanisms.grids import (
+    FINEST,
+    OCTAVES_OF_LOOSE_BOUNDS,
+    USUALLY,
+    BinsBelow,
+    NoisyBins,
+    clamp,
+)
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Outcome, PointLaw
 from pappi.mechanisms.noise import system_randbelow
 from pappi.mechanisms.prediction import (

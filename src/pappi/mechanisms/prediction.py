@@ -25,7 +25,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.mechanisms import tails
+from pappi.mechanisms.laws import laplace_deviation, laplace_tail
 
 Floats = NDArray[np.float64]
 Tail = Callable[[float], float]
@@ -240,7 +240,7 @@ class Chances:
         return self._signed(_laplace(_COLUMNS_EACH * self.index + column))
 
     def whole_laplace(self, scale: Fraction, column: int = 0) -> Floats:
-        """Discrete Laplace noise of that scale: see `tails`."""
+        """Discrete Laplace noise of that scale: see `laws`."""
         return _whole_laplace(scale, self.uniform(column))
 
     def whole_laplaces(self, scale: Fraction, columns: int) -> Floats:
@@ -253,7 +253,7 @@ class Chances:
         return self._signed(_normal(_COLUMNS_EACH * self.index + column))
 
     def hexagonal(self) -> tuple[Floats, Floats]:
-        """Noise on two sums, as in `noise.hexagonal_laplace`, of scale 1."""
+        """Noise on two sums, as in `hexagon.hexagonal_laplace`, of scale 1."""
         first, second = _hexagonal(_COLUMNS_EACH * self.index)
         return self._signed(first), self._signed(second)
 
@@ -338,7 +338,7 @@ def laplace_tails(scale: Fraction, step: float) -> Tails:
         if t >= furthest:
             return 0.0
         # Rounding must not make a noise of exactly k steps count as further than k steps.
-        return tails.tail(scale, math.floor(t / step * (1 + 1e-12)) + 1) / 2
+        return laplace_tail(scale, math.floor(t / step * (1 + 1e-12)) + 1) / 2
 
     return Tails(tail, tail)
 
@@ -392,7 +392,7 @@ def _mass(room: float, exponent: float, upto: float) -> float:
 
 def signal(one_case: int, scale: Fraction) -> float:
     """How much one case weighs beside noise of scale 1."""
-    return one_case * math.sqrt(2) / max(tails.deviation(scale), _SMALLEST_DEVIATION)
+    return one_case * math.sqrt(2) / max(laplace_deviation(scale), _SMALLEST_DEVIATION)
 
 
 @lru_cache(maxsize=256)

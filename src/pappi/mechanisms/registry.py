@@ -11,9 +11,16 @@ from pappi.errors import NotReleasable
 from pappi.mechanisms.clip import PrivateClippingBound
 from pappi.mechanisms.hexagon import HexagonRatio
 from pappi.mechanisms.histogram import NoisyHistogram
-from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile, SteppedMean, SteppedSum
+from pappi.mechanisms.interval import (
+    IntervalExtreme,
+    IntervalQuantile,
+    LooseMinimum,
+    LooseQuantile,
+    RankedMaximum,
+    SteppedMean,
+    SteppedSum,
+)
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
-from pappi.mechanisms.loose import LooseMinimum, LooseQuantile, RankedMaximum
 from pappi.mechanisms.mechanism import Limit, Looseness, Mechanism, Task
 from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.mechanisms.threshold import AnchoredMean, NoisyMargin, TwoStage
