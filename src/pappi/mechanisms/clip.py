@@ -55,6 +55,7 @@ class PrivateClippingBound(Mechanism):
 
     name: ClassVar[str] = "private ceiling"
     functions: ClassVar[tuple[str, ...]] = ("mean", "sum")
+    needs_loose_bounds: ClassVar[bool] = True
     caution: ClassVar[str] = (
         "larger values count as a private clipping bound, chosen for each period "
         "with a quarter of ε"
@@ -64,10 +65,6 @@ class PrivateClippingBound(Mechanism):
     function: Literal["mean", "sum"]
     octaves: int
     either_sign: bool
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(PrivateClippingBound, cls).answers(task) and task.loose is not None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:

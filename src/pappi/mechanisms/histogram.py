@@ -279,13 +279,10 @@ class NoisyHistogram(ReadOffBins):
 
     name: ClassVar[str] = "histogram"
     functions: ClassVar[tuple[str, ...]] = (QUANTILE, DISTRIBUTION)
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
     replaced: ClassVar[Replaced] = Replaced.GROUP
     drawn_for: ClassVar[str] = DISTRIBUTION
     newer: ClassVar[bool] = True
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(NoisyHistogram, cls).answers(task) and task.loose is None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:

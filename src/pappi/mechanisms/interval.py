@@ -241,14 +241,10 @@ class IntervalExtreme(RankScored):
     """The smallest or largest of the clipped values."""
 
     functions: ClassVar[tuple[str, ...]] = ("min", "max")
+    loose_functions: ClassVar[tuple[str, ...] | None] = ("max",)
+    """A minimum would be drawn to zero: `LooseMinimum` is another."""
 
     function: Literal["min", "max"]
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        """A minimum within loose bounds would be drawn to zero: `LooseMinimum` is another."""
-        fits = task.loose is None or task.function == "max"
-        return fits and super(IntervalExtreme, cls).answers(task)
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -310,12 +306,9 @@ class IntervalQuantile(RankScored):
     """The value with a share `level` of the clipped values below it; ½ for the median."""
 
     functions: ClassVar[tuple[str, ...]] = (QUANTILE,)
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
 
     level: Fraction
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(IntervalQuantile, cls).answers(task) and task.loose is None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -395,10 +388,7 @@ class SteppedMean(RankScored):
     """The mean of the clipped values."""
 
     functions: ClassVar[tuple[str, ...]] = ("mean", "share")
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(SteppedMean, cls).answers(task) and task.loose is None
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
 
     @property
     def sensitivity(self) -> int:
@@ -439,13 +429,10 @@ class SteppedSum(PointDrawn):
     """The sum of values within `each`; `bounds` are the declared range of the sum itself."""
 
     functions: ClassVar[tuple[str, ...]] = ("sum",)
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
     needs_output_range: ClassVar[bool] = True
 
     each: Bounds
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(SteppedSum, cls).answers(task) and task.loose is None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -569,12 +556,10 @@ class _OnGrid(RankScored):
     __slots__ = ()
 
     predicts_in_formulas: ClassVar[bool] = False
+    needs_loose_bounds: ClassVar[bool] = True
+    loose_functions: ClassVar[tuple[str, ...] | None] = None
 
     octaves: int
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return task.kind in cls.functions and not task.has_target and task.loose is not None
 
     @property
     @abstractmethod

@@ -41,7 +41,7 @@ from pappi.mechanisms.laws import (
     laplace_deviation,
     laplace_half_width,
 )
-from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Task, Values
+from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Purpose, Task, Values
 from pappi.mechanisms.prediction import (
     Chances,
     ErrorLaw,
@@ -62,12 +62,8 @@ class LaplaceSum(NoisyIntegers):
 
     name: ClassVar[str] = "laplace"
     functions: ClassVar[tuple[str, ...]] = ("sum",)
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        """Also at a target: its margin is the limit minus the sum, so this decides already."""
-        verdict_only = task.has_target and task.falloff is None
-        return task.kind in cls.functions and not verdict_only
+    purposes: ClassVar[tuple[Purpose, ...]] = (Purpose.VALUE, Purpose.BOTH)
+    """Its margin is the limit minus the sum: the value decides already."""
 
     @property
     def lattice(self) -> Lattice:
@@ -258,6 +254,7 @@ class LaplaceMean(TwoBin):
 
     name: ClassVar[str] = "laplace"
     same_law_as: ClassVar[type[Mechanism] | None] = TwoBin
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE,)
     needs_public_number: ClassVar[str] = (
         "the sensitivity of a mean depends on the number of values, which is private"
     )
@@ -269,10 +266,6 @@ class LaplaceMean(TwoBin):
                 "Laplace noise on a mean is scaled by the number of cases, which is private here",
                 hint="use two-bin, which keeps it private",
             )
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(LaplaceMean, cls).answers(task) and task.adjacency is Adjacency.REPLACE
 
 
 def _public_cases(noisy: Outcome) -> int | None:

@@ -126,6 +126,14 @@ class InBuckets:
     buckets: int
 
 
+class Purpose(Enum):
+    """What is wanted of a function."""
+
+    VALUE = "its value"
+    VERDICT = "whether it keeps a limit, and no value"
+    BOTH = "its value, with most of epsilon spent on whether it keeps a limit"
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One function to answer, by public facts alone: what a mechanism is made from.
@@ -176,8 +184,10 @@ class Task:
         return self.bounds, self.epsilon, self.adjacency, self.integral
 
     @property
-    def has_target(self) -> bool:
-        return self.limit is not None
+    def purpose(self) -> Purpose:
+        if self.limit is None:
+            return Purpose.VALUE
+        return Purpose.VERDICT if self.falloff is None else Purpose.BOTH
 
     def octaves(self) -> int:
         """Of loose bounds, by functions that cannot do with values on both sides of zero."""
@@ -289,6 +299,16 @@ class Mechanism(ABC):
     functions: ClassVar[tuple[str, ...]] = ()
     """What it answers; see `Task.kind`."""
 
+    loose_functions: ClassVar[tuple[str, ...] | None] = None
+    """Those that it answers within loose bounds as well; None for all."""
+
+    needs_loose_bounds: ClassVar[bool] = False
+    """Whether it is for loose bounds alone."""
+
+    purposes: ClassVar[tuple[Purpose, ...]] = (Purpose.VALUE,)
+
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
+
     replaced: ClassVar[Replaced] = Replaced.VALUE
 
     caution: ClassVar[str] = ""
@@ -347,8 +367,14 @@ class Mechanism(ABC):
 
     @classmethod
     def answers(cls, task: Task) -> bool:
-        """Whether it is for this task: by default, for the value of one of its functions."""
-        return task.kind in cls.functions and not task.has_target
+        """Whether it is for this task, by what its class says."""
+        if task.kind not in cls.functions or task.purpose not in cls.purposes:
+            return False
+        if task.loose is None:
+            fits = not cls.needs_loose_bounds
+        else:
+            fits = cls.loose_functions is None or task.kind in cls.loose_functions
+        return fits and task.adjacency in cls.adjacencies
 
     @classmethod
     def made_for(cls, task: Task) -> Self:

@@ -21,7 +21,7 @@ from pappi.mechanisms.interval import (
     SteppedSum,
 )
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
-from pappi.mechanisms.mechanism import Limit, Looseness, Mechanism, Task
+from pappi.mechanisms.mechanism import Limit, Looseness, Mechanism, Purpose, Task
 from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.mechanisms.threshold import AnchoredMean, NoisyMargin, TwoStage
 from pappi.mechanisms.two_bin import TwoBin, TwoBinRatio
@@ -139,7 +139,7 @@ def mechanism_for(
     task = Task(function, bounds, epsilon, adjacency, integral or share, *given)
     known = [mechanism for mechanism in registered() if mechanism.answers(task)]
     if not known:
-        aimed = "threshold mechanism" if task.has_target else "mechanism"
+        aimed = "threshold mechanism" if task.purpose is not Purpose.VALUE else "mechanism"
         raise NotReleasable(
             f"no {aimed} answers the function {function!r}",
             hint=f"choose from: {', '.join(FUNCTIONS)}, and percentiles such as p90",

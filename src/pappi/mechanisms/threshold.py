@@ -91,6 +91,7 @@ from pappi.mechanisms.mechanism import (
     Limit,
     Mechanism,
     NoisyIntegers,
+    Purpose,
     Replaced,
     SumRatio,
     Task,
@@ -126,6 +127,7 @@ class NoisyMargin(NoisyIntegers):
         *("min", "max", "mean", "share", "sum", QUANTILE),
         *(PART_OF_WHOLE, RATIO),
     )
+    purposes: ClassVar[tuple[Purpose, ...]] = (Purpose.VERDICT,)
     replaced: ClassVar[Replaced] = Replaced.MISSING
     decides: ClassVar[bool] = True
 
@@ -134,10 +136,6 @@ class NoisyMargin(NoisyIntegers):
     """On the value; the margin's own may be on something that the value is a multiple of."""
     value_range: tuple[float, float]
     """Where the value can lie at all, by public facts."""
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return task.kind in cls.functions and task.has_target and task.falloff is None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -227,6 +225,7 @@ class TwoStage(Mechanism):
 
     name: ClassVar[str] = "threshold"
     functions: ClassVar[tuple[str, ...]] = ("min", "max", QUANTILE)
+    purposes: ClassVar[tuple[Purpose, ...]] = (Purpose.BOTH,)
     replaced: ClassVar[Replaced] = Replaced.MISSING
     on_request: ClassVar[str] = AIMS
     setting: ClassVar[str] = FALLOFF
@@ -236,10 +235,6 @@ class TwoStage(Mechanism):
     falloff: Fraction
     unaimed: RankScored
     """The mechanism of the second stage, as it would be without a target."""
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return task.kind in cls.functions and task.has_target and task.falloff is not None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -340,16 +335,13 @@ class AnchoredMean(NoisyIntegers):
 
     name: ClassVar[str] = "threshold"
     functions: ClassVar[tuple[str, ...]] = ("mean", "share")
+    purposes: ClassVar[tuple[Purpose, ...]] = (Purpose.BOTH,)
     on_request: ClassVar[str] = AIMS
     setting: ClassVar[str] = FALLOFF
     decides: ClassVar[bool] = True
 
     margin: MeanMargin
     falloff: Fraction
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return task.kind in cls.functions and task.has_target and task.falloff is not None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
