@@ -33,7 +33,7 @@ from pappi.planning import (
     plan_ppi,
     wanted_accuracy,
 )
-from pappi.planning.accuracy import Accuracy
+from pappi.planning.allotment import Accuracy
 from pappi.ppinot import Ppi, ReleaseChoice, Wanted
 from pappi.values import CONFIDENCES, DURATIONS, Adjacency, Epsilon, Quote
 from tests.unit.test_planning import COUNT_A, COUNT_B, DIFFERENCE, RATIO, TIMED, facts, ppi

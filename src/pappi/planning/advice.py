@@ -1,7 +1,7 @@
 """Advice before paying: what a query can tell, and what to ask instead. From public facts only.
 
 A query *decides* if its verdict is likely to come out firm: a chance of 80 %, averaged over where
-the value may lie (`trials`). Without a target, it is exact enough if its 95 % margin is at most a
+the value may lie (`forecasts`). Without a target, it is exact enough if its 95 % margin is at most a
 tenth of its range, and half of its interval, too.
 
 A query *tells nothing* if its 95 % margin is wider than half its range, or if its verdict would
@@ -24,18 +24,19 @@ from fractions import Fraction
 from itertools import chain
 
 from pappi.errors import DefinitionError, PappiError
-from pappi.planning.expected import expected_cases, grid_days
-from pappi.planning.plan import Plan
-from pappi.planning.sets import plan_alone, plan_set
-from pappi.planning.trials import (
+from pappi.planning.forecasts import (
     as_if_uncut,
     chance_to_decide,
     decides_somewhere,
     expected_half_widths,
+    figures_law,
     is_additive,
+    plan_error_law,
     value_range,
 )
-from pappi.planning.views import figures_law, plan_error_law
+from pappi.planning.plan import Plan
+from pappi.planning.scopes import expected_cases, grid_days
+from pappi.planning.sets import plan_alone, plan_set
 from pappi.ppinot import (
     ROOT,
     AggregatedMeasure,

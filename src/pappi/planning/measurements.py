@@ -43,10 +43,8 @@ from pappi.mechanisms import (
     quantile_level,
     registered,
 )
-from pappi.planning.bounds import bounds_of, is_integral, looseness_of
-from pappi.planning.expected import blocks_in
-from pappi.planning.ratios import Ratio, ratio_of
-from pappi.planning.targets import limit_of
+from pappi.planning.bounds import Ratio, bounds_of, is_integral, limit_of, looseness_of, ratio_of
+from pappi.planning.scopes import blocks_in
 from pappi.ppinot import (
     ROOT,
     AggregatedMeasure,

@@ -16,9 +16,14 @@ from itertools import islice
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import RATIO, Outcome, names_for, on_request
-from pappi.planning.bounds import sides_cut, sides_hidden
+from pappi.planning.bounds import (
+    is_part_of_whole,
+    ratio_of,
+    refuse_foregone_verdict,
+    sides_cut,
+    sides_hidden,
+)
 from pappi.planning.error_prediction import best_split, contributions, predicted_error
-from pappi.planning.expected import ExpectedCases, expected_cases
 from pappi.planning.measurements import (
     NO_BOUND,
     SAMPLED,
@@ -30,8 +35,7 @@ from pappi.planning.measurements import (
     measurements_of,
     why_not,
 )
-from pappi.planning.ratios import is_part_of_whole, ratio_of
-from pappi.planning.targets import refuse_foregone_verdict
+from pappi.planning.scopes import ExpectedCases, expected_cases
 from pappi.ppinot import (
     ROOT,
     VALUE,
