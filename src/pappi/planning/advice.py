@@ -1,8 +1,8 @@
 """Advice before paying: what a query can tell, and what to ask instead. From public facts only.
 
 A query *decides* if its verdict is likely to come out firm: a chance of 80 %, averaged over where
-the value may lie (`forecasts`). Without a target, it is exact enough if its 95 % margin is at most a
-tenth of its range, and half of its interval, too.
+the value may lie (`forecasts`). Without a target, it is exact enough if its 95 % margin is at most
+a tenth of its range, and half of its interval, too.
 
 A query *tells nothing* if its 95 % margin is wider than half its range, or if its verdict would
 most likely be unclear wherever the value lies, the ends of the range left out; without a target,
