@@ -149,7 +149,7 @@ def test_when_a_mean_is_answered_by_the_interval_mechanism(
 
 def test_loose_bounds_of_a_mean_are_replaced_by_a_ceiling() -> None:
     loose = ppi(MEAN[0], "bounds: [0, 1000000, loose]")
-    assert plan_ppi(loose, Epsilon.of("0.1"), facts(300)).mechanism == "private ceiling"
+    assert plan_ppi(loose, Epsilon.of("0.1"), facts(300)).mechanism == "private clipping bound"
 
 
 @pytest.mark.parametrize(("target", "better"), [(50, True), (20, False), (80, False)])

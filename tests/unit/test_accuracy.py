@@ -238,7 +238,7 @@ def test_what_is_surer_is_wider_and_what_costs_more_is_closer(
 def test_every_way_to_release_has_a_margin_or_says_why_not() -> None:
     for asked in (TIMED, replace(TIMED, target=None), RATIO, DIFFERENCE, LOOSE):
         for option in plan_options(asked, Epsilon.of("0.5"), facts()):
-            if option.plan is not None and option.plan.mechanism != "private ceiling":
+            if option.plan is not None and option.plan.mechanism != "private clipping bound":
                 spread = plan_error_law(option.plan)
                 assert spread is not None
                 assert spread.within(0.5) > 0

@@ -288,7 +288,7 @@ def test_a_module_that_knows_a_mechanism_is_caught(fault: str) -> None:
 
 
 def test_a_table_by_the_names_of_mechanisms_is_caught() -> None:
-    assert known_names("CAUTIONS = {'private ceiling': 'larger values count less'}")
+    assert known_names("CAUTIONS = {'private clipping bound': 'larger values count less'}")
     assert not known_names("CAUTIONS = {}")
 
 

@@ -37,6 +37,7 @@ from pappi.mechanisms import (
     SumRatio,
     Task,
     Values,
+    current_name,
     registered,
     system_randbelow,
 )
@@ -416,7 +417,7 @@ def subjects_named(name: str, epsilon: Fraction = STANDARD_EPSILON) -> tuple[Sub
     >>> sorted({subject.function for subject in subjects_named("two-bin")})
     ['mean', 'ratio', 'share']
     """
-    available = tuple(families())
+    name, available = current_name(name), tuple(families())
     matching = [f for f in available if name in (ALL, f.mechanism, f.function)]
     if not matching:
         mechanisms = dict.fromkeys(family.mechanism for family in available)

@@ -131,6 +131,7 @@ from pappi.mechanisms.prediction import (
 from pappi.mechanisms.registry import (
     FUNCTIONS,
     OF_PUBLIC_NUMBER,
+    current_name,
     mechanism_for,
     mechanism_names,
     mechanisms_of,
@@ -138,6 +139,7 @@ from pappi.mechanisms.registry import (
     names_for,
     on_request,
     registered,
+    understood_names,
 )
 from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.mechanisms.threshold import (

@@ -53,7 +53,8 @@ _UNLIKELY = 1e-3  # a ceiling that does not matter for a predicted error
 class PrivateClippingBound(Mechanism):
     """The mean or sum of values cut at a clipping bound that is chosen privately."""
 
-    name: ClassVar[str] = "private ceiling"
+    name: ClassVar[str] = "private clipping bound"
+    earlier_name: ClassVar[str] = "private ceiling"
     functions: ClassVar[tuple[str, ...]] = ("mean", "sum")
     needs_loose_bounds: ClassVar[bool] = True
     caution: ClassVar[str] = (

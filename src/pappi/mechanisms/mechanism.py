@@ -294,7 +294,10 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
-    """In the notation, and on record."""
+    """In the notation, in answers, and on record."""
+
+    earlier_name: ClassVar[str] = ""
+    """Definitions may still use it, and keys keep it: they say what has been paid for."""
 
     functions: ClassVar[tuple[str, ...]] = ()
     """What it answers; see `Task.kind`."""
@@ -383,7 +386,8 @@ class Mechanism(ABC):
 
     @property
     def recorded_name(self) -> str:
-        return self.name if self.same_law_as is None else self.same_law_as.name
+        drawn = self.same_law_as or type(self)
+        return drawn.earlier_name or drawn.name
 
     @property
     def settings(self) -> tuple[tuple[str, str | Bounds], ...]:

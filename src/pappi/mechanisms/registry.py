@@ -63,6 +63,21 @@ def mechanism_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(mechanism.name for mechanism in registered()))
 
 
+def understood_names() -> tuple[str, ...]:
+    """The same, and those that they had when earlier definitions were written."""
+    earlier = (mechanism.earlier_name for mechanism in registered() if mechanism.earlier_name)
+    return (*mechanism_names(), *earlier)
+
+
+def current_name(name: str) -> str:
+    """The name that a mechanism has now.
+
+    >>> current_name("private ceiling"), current_name("two-bin")
+    ('private clipping bound', 'two-bin')
+    """
+    return next((m.name for m in registered() if m.earlier_name == name), name)
+
+
 def on_request() -> tuple[str, ...]:
     """The names of the mechanisms that are taken only where a PPI names them."""
     return tuple(dict.fromkeys(m.name for m in registered() if m.on_request))

@@ -52,6 +52,7 @@ from pappi.planning.measurements import (
     Rules,
     recorded_histogram,
     recorded_measurement,
+    with_current_names,
 )
 from pappi.planning.plan import (
     Plan,

@@ -38,6 +38,7 @@ from pappi.mechanisms import (
     SumRatio,
     Task,
     Values,
+    current_name,
     drawn_histogram,
     name_with,
     quantile_level,
@@ -199,6 +200,16 @@ class Request:
 
     def share(self, path: str) -> Fraction | None:
         return self.own[path].share if path in self.own else None
+
+
+def with_current_names(ppi: Ppi) -> Ppi:
+    """The PPI, naming mechanisms as they are called now."""
+    choice = ppi.release
+    noise = tuple(
+        replace(on, mechanism=on.mechanism and current_name(on.mechanism)) for on in choice.noise
+    )
+    mechanism = choice.mechanism and current_name(choice.mechanism)
+    return replace(ppi, release=replace(choice, mechanism=mechanism, noise=noise))
 
 
 def measurements_of(node: Inner, epsilon: Fraction, request: Request) -> list[Measurement]:
