@@ -64,28 +64,6 @@ class AuditReport:
         return self.failure is None
 
 
-def audit_mechanism(
-    mechanism: Audited,
-    column: Column,
-    *,
-    adjacency: Adjacency,
-    epsilon: Fraction,
-    draw: Draw,
-    pairs: int = 2000,
-    starts: Sequence[Data] | None = None,
-) -> AuditReport:
-    """Audit one mechanism over values declared by `column`. See `audit_joint`."""
-    return audit_joint(
-        (mechanism,),
-        (column,),
-        adjacency=adjacency,
-        epsilon=epsilon,
-        draw=draw,
-        pairs=pairs,
-        starts=starts,
-    )
-
-
 def audit_joint(
     mechanisms: Sequence[Audited],
     columns: Sequence[Column],

@@ -10,8 +10,8 @@ no mechanism is known here by its class.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Protocol
@@ -189,12 +189,8 @@ _MOST_IN_SUM = 10
 _OF_CASES = sorted((*FUNCTIONS, "p90"))
 
 
-class MakeTask(Protocol):
-    """Asks for a function over values within bounds of any width."""
-
-    def __call__(
-        self, bounds: Bounds, epsilon: Fraction, adjacency: Adjacency, *, integral: bool
-    ) -> Task: ...
+Asked = Callable[[Task], Task]
+"""What is asked, made of a plain task of the function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +205,7 @@ class Family:
     mechanism: str
     function: str
     kind: type[Mechanism]
-    task: MakeTask
+    task_of: Callable[[Bounds, Fraction, Adjacency, bool], Task]
     bounds: Bounds
     small: Bounds
     width: int
@@ -220,7 +216,7 @@ class Family:
     def make(
         self, bounds: Bounds, epsilon: Fraction, adjacency: Adjacency, *, integral: bool
     ) -> Mechanism:
-        return self.kind.made_for(self.task(bounds, epsilon, adjacency, integral=integral))
+        return self.kind.made_for(self.task_of(bounds, epsilon, adjacency, integral))
 
     @property
     def target(self) -> float:
@@ -228,59 +224,43 @@ class Family:
         return float(_limit_within(self.bounds).value)
 
 
-# --- tasks ----------------------------------------------------------------------------
-
-
 def _limit_within(bounds: Bounds) -> Limit:
     return Limit(bounds.low + bounds.width / 4, at_most=True)
 
 
-def _value(
-    function: str, bounds: Bounds, epsilon: Fraction, adjacency: Adjacency, *, integral: bool
-) -> Task:
+def _value(task: Task) -> Task:
     """As a planner asks; the declared range of a sum is that of some cases."""
-    whole = integral or function == "share"
-    reach = Bounds(_MOST_IN_SUM * min(bounds.low, Fraction(0)), _MOST_IN_SUM * bounds.high)
-    return Task(function, bounds, epsilon, adjacency, whole, output_range=reach)
+    low, high = min(task.bounds.low, Fraction(0)), task.bounds.high
+    whole = task.integral or task.function == "share"
+    return replace(
+        task, integral=whole, output_range=Bounds(_MOST_IN_SUM * low, _MOST_IN_SUM * high)
+    )
 
 
-def _loose(
-    function: str, bounds: Bounds, epsilon: Fraction, adjacency: Adjacency, *, integral: bool
-) -> Task:
-    return Task(function, bounds, epsilon, adjacency, integral, loose=Looseness(_OCTAVES))
+def _loose(task: Task) -> Task:
+    return replace(task, loose=Looseness(_OCTAVES))
 
 
-def _at_target(
-    function: str,
-    falloff: Fraction | None,
-    bounds: Bounds,
-    epsilon: Fraction,
-    adjacency: Adjacency,
-    *,
-    integral: bool,
-) -> Task:
-    """The value, aimed at a limit; without a falloff, only whether the limit is kept."""
-    limit = _limit_within(bounds)
-    return Task(function, bounds, epsilon, adjacency, integral, limit=limit, falloff=falloff)
+def _verdict(task: Task) -> Task:
+    return replace(task, limit=_limit_within(task.bounds))
 
 
-def _ratio(
-    function: str,
-    limit: Limit | None,
-    bounds: Bounds,
-    epsilon: Fraction,
-    adjacency: Adjacency,
-    *,
-    integral: bool,
-) -> Task:
-    ratio = SumRatio(Fraction(1), bounds, within=function == PART_OF_WHOLE)
-    return Task(function, bounds, epsilon, adjacency, integral, limit=limit, ratio=ratio)
+def _aimed(task: Task) -> Task:
+    return replace(_verdict(task), falloff=_FALLOFF)
 
 
-def _formula(bounds: Bounds, epsilon: Fraction, adjacency: Adjacency, *, integral: bool) -> Task:
+def _ratio(task: Task) -> Task:
+    within = task.function == PART_OF_WHOLE
+    return replace(task, ratio=SumRatio(Fraction(1), task.bounds, within=within))
+
+
+def _ratio_verdict(task: Task) -> Task:
+    return replace(_ratio(task), limit=Limit(Fraction(1, 3), at_most=True))
+
+
+def _in_buckets(task: Task) -> Task:
     """Of a quotient, over a range that it often leaves."""
-    in_buckets = InBuckets(_quotient, 2, _BUCKETS)
-    return Task(FORMULA, bounds, epsilon, adjacency, integral, in_buckets=in_buckets)
+    return replace(task, in_buckets=InBuckets(_quotient, 2, _BUCKETS))
 
 
 def _quotient(rows: Values) -> float | None:
@@ -294,9 +274,10 @@ def _quotient(rows: Values) -> float | None:
 
 def _families(
     function: str,
-    task: MakeTask,
-    plain: MakeTask | None = None,
+    asks: Asked,
+    plain: Asked | None = None,
     *,
+    called: str = "",
     bounds: Bounds = _SIGNED,
     width: int = 1,
     asked: bool = False,
@@ -307,38 +288,46 @@ def _families(
     small = _SMALL
     if function == "share":
         bounds = small = UNIT_INTERVAL
+
+    def answer(asks: Asked, adjacency: Adjacency) -> set[type[Mechanism]]:
+        task = asks(Task(function, bounds, Fraction(1), adjacency, integral=False))
+        return {kind for kind in registered() if kind.answers(task)}
+
+    answered = {adjacency: answer(asks, adjacency) for adjacency in Adjacency}
     for kind in registered():
-
-        def answers(asked: MakeTask, adjacency: Adjacency, by: type[Mechanism] = kind) -> bool:
-            return by.answers(asked(bounds, Fraction(1), adjacency, integral=False))
-
-        adjacencies = tuple(adjacency for adjacency in Adjacency if answers(task, adjacency))
-        if not adjacencies or (plain and answers(plain, adjacencies[0])):
+        adjacencies = tuple(each for each, kinds in answered.items() if kind in kinds)
+        if not adjacencies or (plain and kind in answer(plain, adjacencies[0])):
             continue
-        name = mechanism or kind.name
         yield Family(
-            name, function, kind, task, bounds, small, width, asked, least_epsilon, adjacencies
+            mechanism or kind.name,
+            called or function,
+            kind,
+            lambda *common: asks(Task(function, *common)),
+            bounds,
+            small,
+            width,
+            asked,
+            least_epsilon,
+            adjacencies,
         )
 
 
 def families() -> Iterator[Family]:
     """Every mechanism that is registered, for all that it answers."""
     for function in _OF_CASES:
-        yield from _families(function, partial(_value, function), asked=True)
+        yield from _families(function, _value, asked=True)
     for function in _OF_CASES:
-        aimed = partial(_at_target, function, _FALLOFF)
-        yield from _families(function, aimed, partial(_value, function))
+        yield from _families(function, _aimed, _value)
     for function in _OF_CASES:
-        yield from _families(function, partial(_at_target, function, None), mechanism="decision")
+        yield from _families(function, _verdict, mechanism="decision")
     for function in sorted({*FUNCTIONS} - {"share"}):  # whose bounds are never loose
-        loose, tight = partial(_loose, function), partial(_value, function)
-        yield from _families(f"loose {function}", loose, tight, least_epsilon=_FOUR)
-    ratios = partial(_families, "ratio", bounds=_POSITIVE, width=2)
-    third = Limit(Fraction(1, 3), at_most=True)
-    yield from ratios(partial(_ratio, PART_OF_WHOLE, None), asked=True)
-    yield from ratios(partial(_ratio, RATIO, None))
-    yield from ratios(partial(_ratio, RATIO, third), mechanism="decision")
-    yield from _families("formula", _formula, width=3)
+        called = f"loose {function}"
+        yield from _families(function, _loose, _value, called=called, least_epsilon=_FOUR)
+    ratios = partial(_families, called="ratio", bounds=_POSITIVE, width=2)
+    yield from ratios(PART_OF_WHOLE, _ratio, asked=True)
+    yield from ratios(RATIO, _ratio)
+    yield from ratios(RATIO, _ratio_verdict, mechanism="decision")
+    yield from _families(FORMULA, _in_buckets, width=3)
 
 
 # --- promises ---------------------------------------------------------------------------------
