@@ -41,7 +41,7 @@ ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 DAYS = Bounds(Fraction(0), Fraction(30))
 TENTH, THIRD = Fraction(1, 10), Fraction(1, 3)
 
-MEAN = Contribution("mean", DAYS, integral=False, told=True)
+MEAN = Contribution("mean", DAYS, integral=False, counts_beyond=True)
 SHARE = Contribution("share", UNIT_INTERVAL, integral=True)
 SUM = Contribution("sum", DAYS, integral=False)
 ALONE = joint_members((PresenceClass((MEAN,), everyone=True),), TENTH, ADD_REMOVE)

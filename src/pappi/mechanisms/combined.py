@@ -181,8 +181,8 @@ def _tails(terms: tuple[Term, ...]) -> tuple[float, float, Floats]:
     beyond = np.clip(1 - within + _LEFT_OUT, 0.0, 1.0)
     # Beyond the k-th cell lies what is further than k + ½ cells; further than k is a cell before.
     beyond = np.minimum.accumulate(np.concatenate(([1.0], beyond)))
-    every = max(1, len(beyond) // _TABLE)
-    return 2 * half / size * every, 2 * jitter, beyond[::every]
+    stride = max(1, len(beyond) // _TABLE)
+    return 2 * half / size * stride, 2 * jitter, beyond[::stride]
 
 
 def _waves(terms: tuple[Term, ...], apart: float, jitter: float) -> Iterator[float]:
@@ -368,8 +368,8 @@ class CombinedMean(Combined):
 
     def estimate(self, noisy: Outcome) -> Estimate:
         value, (_, t) = self._mean(self._share(noisy)), self._added(noisy)
-        told = counted(value, t, self._noise(0.0, 1.0).quantile)
-        return told if self.counts else Estimate(value, least_cases=told.least_cases)
+        with_cases = counted(value, t, self._noise(0.0, 1.0).quantile)
+        return with_cases if self.counts else Estimate(value, least_cases=with_cases.least_cases)
 
     def likelihood(self, noisy: Outcome) -> Likelihood | None:
         """As if it were Laplace noise of the same size, whose longer tails claim less.
@@ -720,8 +720,8 @@ def difference(first: Uncertain, second: Uncertain, times: float = 1.0) -> Range
 
 
 def _together(own: _Reach, other: _Reach, times: float) -> float:
-    one, two = own.noise, times * other.noise if times else 0.0
-    both = one + two if own.adds or other.adds else math.hypot(one, two)
+    first, second = own.noise, times * other.noise if times else 0.0
+    both = first + second if own.adds or other.adds else math.hypot(first, second)
     return both + own.further + (times * other.further if times else 0.0)
 
 
@@ -755,10 +755,10 @@ def difference_of_sums(
     first: Mechanism, noisy: Outcome, second: Mechanism, other: Outcome, confidence: float
 ) -> Range:
     """The interval of the difference of two sums that were released apart."""
-    one, terms, rounded = _read(first, noisy)
-    two, others, also = _read(second, other)
-    away = SummedNoise((*terms, *others)).quantile(confidence) + rounded + also
-    return one - two - away, one - two + away
+    first_sum, terms, rounded = _read(first, noisy)
+    second_sum, others, second_rounded = _read(second, other)
+    away = SummedNoise((*terms, *others)).quantile(confidence) + rounded + second_rounded
+    return first_sum - second_sum - away, first_sum - second_sum + away
 
 
 def _read(mechanism: Mechanism, noisy: Outcome) -> tuple[float, tuple[Term, ...], float]:

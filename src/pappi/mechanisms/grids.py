@@ -293,7 +293,7 @@ class Bins:
         >>> Bins.within(Bounds(Fraction(0), Fraction(50)), fine.limits).number
         256
         """
-        own = tuple(sorted({each for each in limits if bounds.low <= each < bounds.high}))
+        own = tuple(sorted({limit for limit in limits if bounds.low <= limit < bounds.high}))
         return cls(bounds, own, " ".join(map(str, own))) if own else None
 
     @classmethod
@@ -493,7 +493,7 @@ def _is_rarer(surplus: float, weighted: Weighted, chance: float) -> bool:
 _UNSURE = 0.001  # how often the number of cases may be far from what was released, in a share
 _FINE, _FINE_MEAN = 2**-12, 2**-9  # of the whole range, to which ends of intervals are found
 
-Told = tuple[float, float, float]
+WithInterval = tuple[float, float, float]
 """A value, and the two ends of its interval."""
 
 
@@ -515,8 +515,8 @@ class NoisyBins:
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         noise: dict[tuple[float, Fraction], tuple[int, ...]] = {}
         for weight, scale, draws in (*self.noise, *other.noise):
-            known = noise.get((weight, scale), (0,) * self.bins.number)
-            noise[weight, scale] = tuple(a + b for a, b in zip(known, draws, strict=True))
+            draws_so_far = noise.get((weight, scale), (0,) * self.bins.number)
+            noise[weight, scale] = tuple(a + b for a, b in zip(draws_so_far, draws, strict=True))
         added = tuple((*key, draws) for key, draws in sorted(noise.items()))
         return replace(self, counts=counts, noise=added)
 
@@ -555,7 +555,7 @@ class NoisyBins:
 
     def count_reach(self, confidence: float, number: int = 0) -> float:
         """The margin of the count of one bin."""
-        weights = (float(each == number) for each in range(self.bins.number))
+        weights = (float(own == number) for own in range(self.bins.number))
         return self._reach(tuple(weights), confidence)
 
     @property
@@ -571,7 +571,7 @@ class NoisyBins:
 
     # --- quantiles
 
-    def quantile(self, level: Fraction, confidence: float = CONFIDENCE) -> Told:
+    def quantile(self, level: Fraction, confidence: float = CONFIDENCE) -> WithInterval:
         """The value with a share `level` of the cases at most there.
 
         Inside its bin it lies in proportion to the bin's likely cases, spread evenly over it.
@@ -629,7 +629,7 @@ class NoisyBins:
 
     # --- shares
 
-    def share_within(self, limit: float, confidence: float = CONFIDENCE) -> Told:
+    def share_within(self, limit: float, confidence: float = CONFIDENCE) -> WithInterval:
         """The share of cases at most at a limit; between two edges, by the bins around it."""
         below, above = self.bins.around(limit)
         low, high = self._share(below, confidence)[1], self._share(above, confidence)[2]
@@ -640,11 +640,11 @@ class NoisyBins:
         inside = clamp((limit - start) / (end - start), 0.0, 1.0)
         return values[0] + inside * (values[1] - values[0]), low, high
 
-    def share_in(self, number: int, confidence: float = CONFIDENCE) -> Told:
+    def share_in(self, number: int, confidence: float = CONFIDENCE) -> WithInterval:
         """The share of cases in one bin."""
-        return self._share_of([each == number for each in range(self.bins.number)], confidence)
+        return self._share_of([own == number for own in range(self.bins.number)], confidence)
 
-    def _share(self, edge: int, confidence: float) -> Told:
+    def _share(self, edge: int, confidence: float) -> WithInterval:
         """Of cases up to an edge; in the value that is shown, no bin has less than nothing."""
         if edge in (0, self.bins.number):
             return (float(edge > 0),) * 3
@@ -655,7 +655,7 @@ class NoisyBins:
         value = sum(likely[:edge]) / sum(likely) if any(likely) else (low + high) / 2
         return clamp(value, low, high), low, high
 
-    def _share_of(self, inside: Sequence[bool], confidence: float) -> Told:
+    def _share_of(self, inside: Sequence[bool], confidence: float) -> WithInterval:
         """Of the cases in some bins. For the share s, part − s·total is noise alone (Fieller).
 
         As s grows, part − s·total falls faster than its noise wherever the noise on the total
@@ -680,7 +680,7 @@ class NoisyBins:
 
     # --- the mean
 
-    def mean(self, confidence: float = CONFIDENCE) -> Told:
+    def mean(self, confidence: float = CONFIDENCE) -> WithInterval:
         """Of the cases; its interval holds wherever in their bins they lie."""
         cells, likely = np.array(self.cells), np.array(self.likely)
         bounds = self.bins.bounds

@@ -201,7 +201,7 @@ class ReadOffBins(Mechanism):
         (low, high), level, number = self.ends, float(self.level), self.bins.number
         places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
         lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
-        counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
+        counts = trial.cases * np.array([leaning.below(places[1:]) for leaning in lie])
         noise_upto, reach = np.cumsum(self._trial_noise.T, axis=1), self._trial_reach
         least, most = noise_upto.min(axis=0), noise_upto.max(axis=0)
         first, last, totals = [], [], []
@@ -516,15 +516,15 @@ class CombinedBinsMean(CombinedHistogram):
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         """By the surest interval that lies on one side of the limit."""
-        sure, unsure, found = 0.0, 1.0, 0.5
+        sure, unsure, certainty = 0.0, 1.0, 0.5
         for _ in range(_HALVINGS):
             confidence = (sure + unsure) / 2
             low, high = self.interval(noisy, confidence)
             if low <= limit < high:
                 unsure = confidence
             else:
-                sure, found = confidence, float(high <= limit)
-        return 0.5 + (found - 0.5) * sure
+                sure, certainty = confidence, float(high <= limit)
+        return 0.5 + (certainty - 0.5) * sure
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - as if spread evenly
         cells, width = self.bins.cells(integral=self.integral), float(self.bounds.width)

@@ -159,9 +159,9 @@ class PointDrawn(Mechanism):
     def starts(self, changes: Counts) -> Counts:
         """The points where scores may change, inside the lattice and each once."""
         lattice = self.lattice
-        every = np.concatenate(([lattice.lowest], changes))
+        places = np.concatenate(([lattice.lowest], changes))
         # As `np.unique`, ten times as fast: a stable sort merges runs that are already in order.
-        ordered = np.sort(every[every <= lattice.highest], kind="stable")
+        ordered = np.sort(places[places <= lattice.highest], kind="stable")
         return ordered[np.diff(ordered, prepend=ordered[0] - 1) > 0]
 
     def estimate(self, noisy: Outcome) -> Estimate:

@@ -143,8 +143,8 @@ class LaplaceSum(NoisyIntegers):
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
         noise = float(self.lattice.step) * laplace_deviation(self.scale)
-        known = cases if self.adjacency is Adjacency.REPLACE else None
-        low, high = self._range(known)
+        public_cases = cases if self.adjacency is Adjacency.REPLACE else None
+        low, high = self._range(public_cases)
         return clamped_error(noise, centre - low, high - centre)
 
     @property
@@ -160,17 +160,19 @@ class LaplaceSum(NoisyIntegers):
         return ErrorLaw(noise.beyond, shrinks=False)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        known = scenario.cases if self.adjacency is Adjacency.REPLACE else None
+        public_cases = scenario.cases if self.adjacency is Adjacency.REPLACE else None
         noise = float(self.lattice.step) * laplace_deviation(self.scale) / math.sqrt(2)
-        return np.clip(scenario.value + noise * chances.laplace(), *self._range(known))
+        return np.clip(scenario.value + noise * chances.laplace(), *self._range(public_cases))
 
     def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002 - as wide everywhere
-        known = trial.cases if self.adjacency is Adjacency.REPLACE else None
+        public_cases = trial.cases if self.adjacency is Adjacency.REPLACE else None
         step = float(self.lattice.step)
         values = trial.values[:, None] + step * Chances(0).whole_laplace(self.scale)
         away = step * laplace_half_width(self.scale, CONFIDENCE)
-        away += float(self.lattice.rounding) * (MOST_CASES if known is None else known)
-        limits = self._range(known)
+        away += float(self.lattice.rounding) * (
+            MOST_CASES if public_cases is None else public_cases
+        )
+        limits = self._range(public_cases)
         return TrialIntervals(np.clip(values - away, *limits), np.clip(values + away, *limits))
 
     def _sum_of(self, points: int, cases: int | None) -> float:

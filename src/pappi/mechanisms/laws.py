@@ -442,8 +442,8 @@ def log_above(numerator: int, denominator: int) -> Fraction:
     denominator <<= max(doublings, 0)
     t = -(-(numerator - denominator << _LOG_BITS) // (numerator + denominator))
     # Halvings subtract, so that for an upper bound they subtract too little.
-    each = _LOG_2 if doublings > 0 else _LOG_2_BELOW
-    return Fraction(doublings * each + _twice_atanh(t), 1 << _LOG_BITS)
+    log_2 = _LOG_2 if doublings > 0 else _LOG_2_BELOW
+    return Fraction(doublings * log_2 + _twice_atanh(t), 1 << _LOG_BITS)
 
 
 def _twice_atanh(t: int) -> int:

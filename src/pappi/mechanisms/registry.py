@@ -152,17 +152,17 @@ def mechanism_for(
         )
     given = (None if share else loose, value_range, limit, falloff)
     task = Task(function, bounds, epsilon, adjacency, integral or share, *given)
-    known = [mechanism for mechanism in registered() if mechanism.answers(task)]
-    if not known:
+    answering = [mechanism for mechanism in registered() if mechanism.answers(task)]
+    if not answering:
         aimed = "threshold mechanism" if task.purpose is not Purpose.VALUE else "mechanism"
         raise NotReleasable(
             f"no {aimed} answers the function {function!r}",
             hint=f"choose from: {', '.join(FUNCTIONS)}, and percentiles such as p90",
         )
-    named = [mechanism for mechanism in known if name in (None, mechanism.name)]
+    named = [mechanism for mechanism in answering if name in (None, mechanism.name)]
     if not named:
         raise NotReleasable(
             f"the mechanism {name!r} does not answer the function {function!r}",
-            hint=f"choose from: {', '.join(mechanism.name for mechanism in known)}",
+            hint=f"choose from: {', '.join(mechanism.name for mechanism in answering)}",
         )
     return named[0].made_for(task)

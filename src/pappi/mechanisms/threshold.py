@@ -211,8 +211,8 @@ class NoisyMargin(NoisyIntegers):
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
         """How far from the target a value must lie to be told apart from it."""
         least, most = self.margin.moves()
-        known = self.adjacency is Adjacency.REPLACE
-        furthest = most - least if known else max(-least, most)
+        number_is_public = self.adjacency is Adjacency.REPLACE
+        furthest = most - least if number_is_public else max(-least, most)
         shared = cases if self.margin.averages else 1
         step = float(furthest * self.margin.unit) / (PER_CASE * shared)
         beyond = laplace_tails(self.scale, step).beyond
@@ -297,16 +297,16 @@ class TwoStage(Mechanism):
     def _side(self, met: int) -> range:
         """The points on one side of the target."""
         points, limit = self.unaimed.lattice, self.margin.limit
-        every, cut = range(points.lowest, points.highest + 1), _cut(points, limit)
-        return every[:cut] if bool(met) == limit.at_most else every[cut:]
+        in_order, cut = range(points.lowest, points.highest + 1), _cut(points, limit)
+        return in_order[:cut] if bool(met) == limit.at_most else in_order[cut:]
 
 
 @lru_cache(maxsize=1024)
 def _cut(points: Points, limit: Limit) -> int:
     """How many points lie below the limit, itself included where it belongs to them."""
     bisect = bisect_right if limit.included == limit.at_most else bisect_left
-    every = range(points.lowest, points.highest + 1)
-    return bisect(every, float(limit.value), key=points.value)
+    points_in_order = range(points.lowest, points.highest + 1)
+    return bisect(points_in_order, float(limit.value), key=points.value)
 
 
 def aim_settings(limit: Limit, falloff: Fraction | None) -> tuple[tuple[str, str | Bounds], ...]:
@@ -368,8 +368,8 @@ class AnchoredMean(NoisyIntegers):
     @property
     def scale(self) -> Fraction:
         """Of the margin's noise."""
-        known = self.adjacency is Adjacency.REPLACE
-        epsilon = self.epsilon if known else decision_epsilon(self.epsilon, self.falloff)
+        number_is_public = self.adjacency is Adjacency.REPLACE
+        epsilon = self.epsilon if number_is_public else decision_epsilon(self.epsilon, self.falloff)
         return self.sensitivity / epsilon
 
     @property
@@ -485,9 +485,9 @@ class AnchoredCases:
         """Close together near the ends, where an error is cut off on one side."""
         scale = (self.of_margin + self.of_cases) / self.cases
         near = np.minimum(np.arange(0.0, 2 * NEAR, 2 * APART) * scale, 0.5)
-        every = np.concatenate((near, 1 - near, np.linspace(0, 1, 2 * TRUTHS - 1)))
+        shares = np.concatenate((near, 1 - near, np.linspace(0, 1, 2 * TRUTHS - 1)))
         # Each once; `np.unique` would load numpy's masked arrays into every preview.
-        return np.array(sorted(set(every.tolist())))
+        return np.array(sorted(set(shares.tolist())))
 
 
 def _above(away: Floats) -> Floats:

@@ -174,8 +174,8 @@ class LaplacePair:
         return product
 
     def variance(self, of_v: float, of_t: float) -> float:
-        each = laplace_deviation(self.of_bin) ** 2
-        return each * sum(weight**2 for weight in self._weights(of_v, of_t))
+        of_one_bin = laplace_deviation(self.of_bin) ** 2
+        return of_one_bin * sum(weight**2 for weight in self._weights(of_v, of_t))
 
     def scale(self, of_v: float, of_t: float) -> float:
         return float(self.of_bin) * max(map(abs, self._weights(of_v, of_t)))
@@ -410,8 +410,8 @@ def bins_anywhere(whole: int, scale: Fraction) -> Beyond:
     s, half = float(scale), whole / 2
     near = np.arange(0.0, min(half, NEAR * s), APART * s)
     # Each once; `np.unique` would load numpy's masked arrays into every preview.
-    every = np.rint(np.concatenate((near, np.linspace(0.0, half, TRUTHS))))
-    firsts = np.array(sorted(set(every.tolist())))
+    firsts_tried = np.rint(np.concatenate((near, np.linspace(0.0, half, TRUTHS))))
+    firsts = np.array(sorted(set(firsts_tried.tolist())))
     bins = TwoNoisyBins(firsts, whole, scale)
     return lru_cache(maxsize=256)(lambda t: float(bins.beyond(t).max()))
 

@@ -222,14 +222,14 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
 
     Where a count on record says how many cases the plan has, it says that of theirs, too.
     """
-    known = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
+    times = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
     single = [
-        *_working([_dearer(plan)], log, known),
-        *_first_working(_longer(plan.ppi, log), plan.epsilon, log, known),
-        *_working(_other_functions(plan.ppi, log), log, known),
-        *_working(_verdict_only(plan.ppi), log, known),
-        *_working(_known_uncut(plan), log, known),
-        *_as_a_set(plan, log, among, known),
+        *_working([_dearer(plan)], log, times),
+        *_first_working(_longer(plan.ppi, log), plan.epsilon, log, times),
+        *_working(_other_functions(plan.ppi, log), log, times),
+        *_working(_verdict_only(plan.ppi), log, times),
+        *_working(_known_uncut(plan), log, times),
+        *_as_a_set(plan, log, among, times),
     ]
     if not single:
         changed = chain(_other_functions(plan.ppi, log), _verdict_only(plan.ppi))
@@ -238,7 +238,7 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
             for what, ppi in changed
             for when, longer in _longer(ppi, log)
         )
-        single = list(_first_working(twice, plan.epsilon, log, known))
+        single = list(_first_working(twice, plan.epsilon, log, times))
     return tuple(sorted(single, key=lambda alternative: alternative.epsilon)[:_MOST_ALTERNATIVES])
 
 
@@ -247,19 +247,19 @@ def least_epsilon(
 ) -> tuple[Epsilon, Sequence[Plan]] | None:
     """The least of the ladder at which all plans are enough, and the plans; None if none is."""
     steps = LADDER[: bisect_left(LADDER, most)] + ((most,) if most <= LADDER[-1] else ())
-    known: dict[int, Sequence[Plan]] = {}
+    plans: dict[int, Sequence[Plan]] = {}
 
     def enough(index: int) -> bool:
         try:
-            known[index] = planned(steps[index])
+            plans[index] = planned(steps[index])
         except PappiError:
             return False  # too little for a mechanism, or not to be released at all
-        return all(map(is_enough, known[index]))
+        return all(map(is_enough, plans[index]))
 
     if not steps or not enough(len(steps) - 1):
         return None
     index = bisect_left(range(len(steps) - 1), True, key=enough)  # noqa: FBT003 - false, then true
-    return steps[index], known[index]
+    return steps[index], plans[index]
 
 
 _Changed = tuple[str, Ppi]
@@ -267,11 +267,11 @@ _Changed = tuple[str, Ppi]
 
 
 def _working(
-    candidates: Sequence[_Changed], log: PublicLog, known: Fraction
+    candidates: Sequence[_Changed], log: PublicLog, times: Fraction
 ) -> Iterator[Alternative]:
     """Those that decide, with so many times the cases that are declared."""
     for words, ppi in candidates:
-        least = least_epsilon(_alone(ppi, log, known), log.terms.block_budget)
+        least = least_epsilon(_alone(ppi, log, times), log.terms.block_budget)
         if least is not None:
             epsilon, (plan,) = least
             yield _alternative(
@@ -280,12 +280,12 @@ def _working(
 
 
 def _first_working(
-    candidates: Iterator[_Changed], epsilon: Epsilon, log: PublicLog, known: Fraction
+    candidates: Iterator[_Changed], epsilon: Epsilon, log: PublicLog, times: Fraction
 ) -> Iterator[Alternative]:
     """The first that costs no more than what was asked, or else the first at all."""
     dearer = None
     for candidate in candidates:
-        for alternative in _working([candidate], log, known):
+        for alternative in _working([candidate], log, times):
             if alternative.epsilon <= epsilon:
                 yield alternative
                 return
@@ -294,12 +294,12 @@ def _first_working(
         yield dearer
 
 
-def _alone(ppi: Ppi, log: PublicLog, known: Fraction) -> Callable[[Epsilon], Sequence[Plan]]:
-    return lambda epsilon: (_with_known_cases(plan_alone(ppi, epsilon, log), known),)
+def _alone(ppi: Ppi, log: PublicLog, times: Fraction) -> Callable[[Epsilon], Sequence[Plan]]:
+    return lambda epsilon: (_with_known_cases(plan_alone(ppi, epsilon, log), times),)
 
 
-def _with_known_cases(plan: Plan, known: Fraction) -> Plan:
-    cases = max(1, round(plan.expected.cases * known))
+def _with_known_cases(plan: Plan, times: Fraction) -> Plan:
+    cases = max(1, round(plan.expected.cases * times))
     return plan.expecting(replace(plan.expected, cases=cases))
 
 
@@ -410,8 +410,8 @@ def _share_within(
 def _share_wanted(measure: AggregatedMeasure, *, below: bool) -> tuple[Fraction | None, str]:
     """Of the cases on the right side of the limit, and how that verdict stands to the first."""
     if measure.function in _EXTREMES:
-        every = (measure.function is Aggregation.MAX) is below
-        return (_ALL_BUT_A_FEW if every else None), "all but one case in twenty"
+        for_all = (measure.function is Aggregation.MAX) is below
+        return (_ALL_BUT_A_FEW if for_all else None), "all but one case in twenty"
     percent = measure.percent or 50
     return Fraction(percent if below else 100 - percent, 100), "the same verdict"
 
@@ -437,17 +437,17 @@ def _known_uncut(plan: Plan) -> list[_Changed]:
 
 
 def _as_a_set(
-    plan: Plan, log: PublicLog, among: Sequence[Plan], known: Fraction
+    plan: Plan, log: PublicLog, among: Sequence[Plan], times: Fraction
 ) -> Iterator[Alternative]:
     """All that are asked, under the sum of their ε: one draw where that is better."""
-    if len(among) < 2 or any(each.total is not None or each.together for each in among):
+    if len(among) < 2 or any(other.total is not None or other.together for other in among):
         return
-    total = Epsilon(sum(each.epsilon.nano for each in among))
-    ppis = tuple(replace(each.ppi, epsilon=None) for each in among)
+    total = Epsilon(sum(other.epsilon.nano for other in among))
+    ppis = tuple(replace(other.ppi, epsilon=None) for other in among)
     if total > log.terms.block_budget:
         return
-    plans = {each.ppi.id: each for each in plan_set(ppis, total, log)}
-    own = _with_known_cases(plans[plan.ppi.id], known)
+    plans = {other.ppi.id: other for other in plan_set(ppis, total, log)}
+    own = _with_known_cases(plans[plan.ppi.id], times)
     if own.together and is_enough(own):
         words = f"ask all {len(ppis)} PPIs under one total, so that one draw answers them"
         yield _alternative(words, own, total, Catalogue(log.name, ppis, total))

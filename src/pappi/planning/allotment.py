@@ -89,8 +89,8 @@ def _margin(text: str, ppi: Ppi) -> Fraction | None:
 def _confidence(text: str) -> Fraction | None:
     percent = _PERCENT.fullmatch(text)
     confidence = Fraction(percent[1]) / 100 if percent else None
-    known = confidence is not None and LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE
-    return confidence if known else None
+    is_offered = confidence is not None and LEAST_CONFIDENCE <= confidence <= MOST_CONFIDENCE
+    return confidence if is_offered else None
 
 
 def epsilon_for(

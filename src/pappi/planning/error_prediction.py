@@ -123,8 +123,8 @@ def _chances(measurements: Sequence[Measurement]) -> list[list[Chances]]:
     Their noises depend on each other, however that may be: so they are taken to rise and fall as
     one, or against each other, whichever is worse. Of many functions there are too many ways.
     """
-    every = [draw for measurement in measurements for draw in measurement.draws]
-    if len(every) == len(set(every)):
+    draws = [draw for measurement in measurements for draw in measurement.draws]
+    if len(draws) == len(set(draws)):
         return [[Chances(index) for index in range(len(measurements))]]
     if len(measurements) > _FEW_TOGETHER:
         return []
@@ -187,9 +187,9 @@ def _at_one_point(ppi: Ppi, measurement: Measurement) -> bool:
 def _operating_point(ppi: Ppi, measurement: Measurement, cases: int) -> float | None:
     """The target; without one the middle, or where values are if they fill loose bounds."""
     limits = () if ppi.target is None else (ppi.target.low, ppi.target.high)
-    known = [limit for limit in limits if limit is not None]
-    if known:
-        return float(sum(known) / len(known))
+    wanted = [limit for limit in limits if limit is not None]
+    if wanted:
+        return float(sum(wanted) / len(wanted))
     loose = measurement.inputs[0].bounding is Bounding.LOOSE
     return _function_at(measurement.inputs[0], cases, EVENLY) if loose else None
 
@@ -297,7 +297,7 @@ def _released(
     At the `chances` of each function; without any, all are independent.
     """
     step = 1 if is_arithmetic(ppi.measure) else few
-    known: dict[Scenario, Floats] = {}
+    outcomes: dict[Scenario, Floats] = {}
     for index, measurement in enumerate(measurements):
         own = Chances(index) if chances is None else chances[index]
         noisy = alone in (None, measurement.path)
@@ -307,10 +307,10 @@ def _released(
                 if noisy
                 else own.exactly(function.value)
             )
-            known[function] = released[::step]
+            outcomes[function] = released[::step]
     paths = [measurement.path for measurement in measurements]
     for scenario in scenarios:
-        estimates = (known[function] for function in scenario.functions)
+        estimates = (outcomes[function] for function in scenario.functions)
         yield scenario, values_above(ppi.measure, dict(zip(paths, estimates, strict=True)))
 
 

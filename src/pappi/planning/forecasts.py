@@ -194,9 +194,9 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     value = aggregate(measure, _mostly_low(measure, min(plan.expected.cases, MOST_VALUES))) or 0.0
     around = _AROUND if measure.function in _OF_RANK else _THERE
     trial = Trial(plan.expected.cases, _from_low(measure, value, around))
-    known = part.mechanism.trial_intervals(trial, value)
-    if known is not None:
-        return HalfWidths.of(((known.high - known.low) / 2).ravel())
+    intervals = part.mechanism.trial_intervals(trial, value)
+    if intervals is not None:
+        return HalfWidths.of(((intervals.high - intervals.low) / 2).ravel())
     if len(part.inputs) > 1 or not part.mechanism.is_drawn:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
@@ -360,9 +360,9 @@ def _firm_shares(plan: Plan, target: Target, values: Sequence[float]) -> Iterato
     """How often the verdict is firm if the value is this one, for each of them in turn."""
     if plan.covers_noise_only:
         return repeat(0.0, len(values))
-    known = _firm_by_law(plan, target, values)
-    if known is not None:
-        return iter(known)
+    by_law = _firm_by_law(plan, target, values)
+    if by_law is not None:
+        return iter(by_law)
     return (_firm_share(plan, target, value) for value in values)
 
 
@@ -389,7 +389,7 @@ def _firm_by_law(plan: Plan, target: Target, values: Sequence[float]) -> list[fl
             hidden = sides_hidden(plan.ppi, measure, (float(limit), float(limit)), None)
             below, above = below & (not hidden[1]), above & (not hidden[0])
         met, missed = met & (below if is_most else above), missed | (above if is_most else below)
-    return [float(each) for each in np.mean(met | missed, axis=1)]
+    return [float(share) for share in np.mean(met | missed, axis=1)]
 
 
 def _firm_share(plan: Plan, target: Target, value: float) -> float:
@@ -701,7 +701,7 @@ def plan_error_law(plan: Plan) -> ErrorLaw | None:
     if isinstance(view, Rolling):
         return laws[-1]
     # To date there are short windows and long ones: what is promised holds for all.
-    return replace(law, beyond=lambda distance: max(each.beyond(distance) for each in laws))
+    return replace(law, beyond=lambda distance: max(window.beyond(distance) for window in laws))
 
 
 def shown_error(plan: Plan) -> float:
@@ -711,8 +711,8 @@ def shown_error(plan: Plan) -> float:
         return math.sqrt(2) * plan.predicted_error if view.by is By.DIFFERENCE else math.inf
     if isinstance(view, Rolling | ToDate):
         added = [_copies(plan, number) for number in _sizes(plan)]
-        every = [predicted_error(own.ppi, own.measurements, own.expected.cases) for own in added]
-        return every[-1] if isinstance(view, Rolling) else max(plan.predicted_error, *every)
+        errors = [predicted_error(own.ppi, own.measurements, own.expected.cases) for own in added]
+        return errors[-1] if isinstance(view, Rolling) else max(plan.predicted_error, *errors)
     return plan.predicted_error
 
 

@@ -288,8 +288,8 @@ def open_interval_of(
     is_cut = any(any(sides_cut(measure, vocabulary)) for measure in inputs)
     if plan.tells_beyond or not plan.ppi.release.clipping or not is_cut:
         return closed
-    each = 1 - (1 - CONFIDENCE) / len(plan.measurements)
-    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.measurements}
+    level = 1 - (1 - CONFIDENCE) / len(plan.measurements)
+    ranges = {p.path: p.mechanism.interval(released[p.path], level) for p in plan.measurements}
     opened = {
         part.path: _opened(plan.ppi, part, ranges[part.path], vocabulary)
         for part in plan.measurements
@@ -359,13 +359,13 @@ def _own(root: Inner, ppi: Ppi) -> dict[str, NoiseOn]:
     return own
 
 
-def _path(name: str, ppi: str, known: Collection[str]) -> str:
+def _path(name: str, ppi: str, paths: Collection[str]) -> str:
     """Where a function stands that is called `a`, or with the PPI's id before it, `rejected.a`."""
     if name == VALUE:
         return ROOT
     below = ROOT if name == ppi else f"{ROOT}.{name.removeprefix(f'{ppi}.')}"
     named = f"{ROOT}.{name}"
-    return next((path for path in (named, below, name) if path in known), named)
+    return next((path for path in (named, below, name) if path in paths), named)
 
 
 def _is_admissible(chosen: AdmissibleSet, root: Inner) -> bool:
@@ -550,7 +550,7 @@ def _refuse_another_mechanism(
 
 def _refuse_idle_settings(ppi: Ppi) -> None:
     choice = ppi.release
-    named = {choice.mechanism, *(each.mechanism for each in choice.noise)}
+    named = {choice.mechanism, *(function.mechanism for function in choice.noise)}
     for setting, value, mechanism in (
         ("falloff", choice.falloff, THRESHOLD),
         ("buckets", choice.buckets, SAMPLED),

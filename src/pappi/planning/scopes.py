@@ -210,14 +210,14 @@ def _smallest_group(log: PublicLog, ppi: Ppi) -> _Part | None:
     if grouping is None:
         return None
     attribute = grouping.by.attribute
-    every = {*log.vocabulary.keys.get(attribute, ()), *grouping.keys}
+    keys = {*log.vocabulary.keys.get(attribute, ()), *grouping.keys}
     weights = log.terms.weights.get(attribute)
-    if len(every) == 1:
+    if len(keys) == 1:
         return None
     if weights is None:
-        return _Part(Fraction(1, len(every)), f"evenly over {len(every):,} groups")
+        return _Part(Fraction(1, len(keys)), f"evenly over {len(keys):,} groups")
     smallest = min(grouping.keys, key=lambda key: weights.get(key, 1))
-    share = Fraction(weights.get(smallest, 1), sum(weights.get(key, 1) for key in every))
+    share = Fraction(weights.get(smallest, 1), sum(weights.get(key, 1) for key in keys))
     because = f"{100 * float(share):.3g} % of them in '{smallest}', the smallest group"
     return _Part(share, because)
 

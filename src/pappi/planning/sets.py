@@ -168,7 +168,7 @@ def plan_set(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> tuple[Plan,
 def plan_alone(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
     """The plan of one PPI by itself, which tells what its bounds cut off wherever that can be."""
     plan, member = plan_ppi(ppi, epsilon, log), _member(ppi, log)
-    if member is None or not member.contribution.told:
+    if member is None or not member.contribution.counts_beyond:
         return plan
     (telling,) = _joint([ppi], epsilon, log)
     return telling
@@ -182,8 +182,13 @@ def untold(plan: Plan, log: PublicLog) -> Plan:
     (part,), asked = plan.measurements, canonical_form(plan.ppi.measure)
     ((_, written),) = part.settings
     classes = tuple(
-        replace(each, members=tuple(replace(member, told=False) for member in each.members))
-        for each in read_set(written) or ()
+        replace(
+            presence_class,
+            members=tuple(
+                replace(member, counts_beyond=False) for member in presence_class.members
+            ),
+        )
+        for presence_class in read_set(written) or ()
     )
     members = joint_members(classes, part.mechanism.epsilon, part.mechanism.adjacency)
     place = [canonical_form(measure) for measure in part.inputs].index(asked)
@@ -242,7 +247,7 @@ def recorded_member(
         mechanism = joint_numbers(classes, whole, adjacency)[number]
     # What is on record is never drawn again: then it does not matter what else it has read.
     # A draw needs a column of each: the measure is what counts, however its PPI is released.
-    columns = [each.measure for each in everyone if isinstance(each.measure, AggregatedMeasure)]
+    columns = [other.measure for other in everyone if isinstance(other.measure, AggregatedMeasure)]
     read = tuple(columns) or (member.measure,) * len(inputs)
     part = Measurement(ROOT, read, mechanism, settings_of(mechanism))
     return _plan(ppi, epsilon, part, log)
@@ -262,10 +267,10 @@ def _class_that_tells(
         and _presence(ppi.measure) == member.counts
     ]
     start = 0
-    for number, each in enumerate(classes):
-        if any(form in inputs[start : start + len(each.members)] for form in forms):
+    for number, presence_class in enumerate(classes):
+        if any(form in inputs[start : start + len(presence_class.members)] for form in forms):
             return number
-        start += len(each.members)
+        start += len(presence_class.members)
     return None
 
 
@@ -473,8 +478,8 @@ def _kept(
     return {}
 
 
-def _times(each: Epsilon, ppis: int) -> Epsilon:
-    return Epsilon(each.nano * ppis)
+def _times(epsilon: Epsilon, ppis: int) -> Epsilon:
+    return Epsilon(epsilon.nano * ppis)
 
 
 def copied(plan: Plan, ppi: Ppi, log: PublicLog) -> Plan:
@@ -486,7 +491,7 @@ def copied(plan: Plan, ppi: Ppi, log: PublicLog) -> Plan:
 def _is_as_good(plan: Plan, other: Plan, log: PublicLog) -> bool:
     """Whether a plan errs no more than another, in the middle of the bounds and near their ends."""
     cases = Request(plan.ppi, log).planned_cases
-    mechanisms = [each.measurements[0].mechanism for each in (plan, other)]
+    mechanisms = [compared.measurements[0].mechanism for compared in (plan, other)]
     low, width = float(mechanisms[0].bounds.low), float(mechanisms[0].bounds.width)
     return all(
         mechanisms[0].predicted_error(cases, low + place * width)
@@ -542,7 +547,7 @@ def _member(ppi: Ppi, log: PublicLog) -> _Member | None:
         measure.called,
         bounds_of(measure, log.vocabulary),
         is_integral(measure, log.vocabulary),
-        told=ppi.release.clipping and any(sides_cut(measure, log.vocabulary)),
+        counts_beyond=ppi.release.clipping and any(sides_cut(measure, log.vocabulary)),
     )
     return _Member(ppi, measure, contribution, _presence(measure), _counted(measure))
 
@@ -577,7 +582,7 @@ def _joint(
     request = Request(ppis[0], log)
     members = [member for ppi in ppis if (member := _member(ppi, log)) is not None]
     # Of two that are the same but for telling what bounds cut, the one that does comes last.
-    ordered = sorted(members, key=lambda each: each.contribution.told)
+    ordered = sorted(members, key=lambda each: each.contribution.counts_beyond)
     distinct = {str(canonical_form(m.measure)): m for m in ordered}
     numbers = _told_by_class(distinct) if off else {}
     classes = _classes({key: m for key, m in distinct.items() if key not in numbers})
@@ -592,8 +597,8 @@ def _joint(
     order = [key for keys in classes.values() for key in keys]
     by_key = dict(zip(order, joint_members(shape, whole, adjacency), strict=True))
     if numbers:
-        told = dict(zip(classes, joint_numbers(shape, whole, adjacency), strict=True))
-        by_key |= {key: told[presence] for key, presence in numbers.items()}
+        by_class = dict(zip(classes, joint_numbers(shape, whole, adjacency), strict=True))
+        by_key |= {key: by_class[presence] for key, presence in numbers.items()}
     together = tuple(member.ppi.id for member in members) if len(members) > 1 else ()
     plans = []
     for member in members:
@@ -615,9 +620,9 @@ def _told_by_class(members: Mapping[str, _Member]) -> dict[str, str]:
 def _cut_with(member: _Member, members: Sequence[_Member]) -> tuple[str, ...]:
     """The PPIs of its class whose bounds count."""
     return tuple(
-        each.ppi.id
-        for each in members
-        if each.presence == member.presence and each.contribution.told
+        other.ppi.id
+        for other in members
+        if other.presence == member.presence and other.contribution.counts_beyond
     )
 
 
@@ -626,7 +631,9 @@ def _calibrated(
 ) -> tuple[Fraction, Adjacency]:
     """What the draw itself is made at: see `measurements`."""
     whole, adjacency = epsilon.fraction / request.stability, request.adjacency
-    if adjacency is Adjacency.REPLACE and not all(each.everyone for each in classes):
+    if adjacency is Adjacency.REPLACE and not all(
+        presence_class.everyone for presence_class in classes
+    ):
         return whole / 2, Adjacency.ADD_REMOVE
     return whole, adjacency
 
@@ -778,7 +785,7 @@ def _holds(formula: Expression, base: SingleInstance, value: Fraction) -> bool:
             return _holds(left, base, value) and _holds(right, base, value)
         case Binary(operator=Operator.OR, left=left, right=right):
             return _holds(left, base, value) or _holds(right, base, value)
-    (name,) = {each.name for each in (formula.left, formula.right) if isinstance(each, Name)}  # type: ignore[union-attr]
+    (name,) = {side.name for side in (formula.left, formula.right) if isinstance(side, Name)}  # type: ignore[union-attr]
     compared = _compared(formula, name)
     if compared is None:
         raise AssertionError("only comparisons were gathered")
