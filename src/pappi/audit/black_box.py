@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.audit.neighbours import Data
-from pappi.mechanisms import OF_PUBLIC_NUMBER, quantile_level
+from pappi.mechanisms import quantile_level, registered
 from pappi.values import Adjacency
 
 FEWEST_SAMPLES = 2000
@@ -242,7 +242,10 @@ def standard_query(
         return None
     measure, bounds = _measure(function, adjacency)
     # Only this mean must be named to be used, and only where the number of cases is public.
-    public = adjacency is Adjacency.REPLACE and OF_PUBLIC_NUMBER.get(function) == mechanism
+    public = adjacency is Adjacency.REPLACE and any(
+        kind.needs_public_number and kind.name == mechanism and function in kind.functions
+        for kind in registered()
+    )
     keys = (f"release: {{mechanism: {mechanism}}}",) if public else ()
     if not public and function in _WITH_CLIPPING and mechanism != _CLIPPING_MECHANISM:
         keys = ("release: {clipping: off}",)

@@ -130,7 +130,6 @@ from pappi.mechanisms.prediction import (
 )
 from pappi.mechanisms.registry import (
     FUNCTIONS,
-    OF_PUBLIC_NUMBER,
     current_name,
     mechanism_for,
     mechanism_names,

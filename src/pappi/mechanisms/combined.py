@@ -96,7 +96,7 @@ from pappi.mechanisms.prediction import (
     Trial,
     TrialIntervals,
 )
-from pappi.mechanisms.two_bin import drawn_in_shares, share_hull
+from pappi.mechanisms.two_bin import drawn_in_share, drawn_in_shares, share_hull
 from pappi.values import (
     CONFIDENCE,
     Adjacency,
@@ -343,9 +343,6 @@ class CombinedMean(Combined):
     def _knows_number(self) -> bool:
         return self._noise(0.0, 1.0).deviation == 0
 
-    def _turned(self, number: int) -> SummedNoise:
-        return self._noise(1.0, -number / (_TURNS - 1))
-
     @property
     def _unit(self) -> float:
         """The scale of two bins' noise that errs as much in the middle, in cases."""
@@ -360,8 +357,7 @@ class CombinedMean(Combined):
         if self._knows_number:
             v, t = self._added(noisy)
             return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
-        shares = drawn_in_shares(np.array([above / self._unit]), np.array([below / self._unit]))
-        return float(shares[0])
+        return drawn_in_share(above / self._unit, below / self._unit)
 
     def _mean(self, share: float) -> float:
         return float(self.bounds.low) + float(self.bounds.width) * share
@@ -420,7 +416,8 @@ class CombinedMean(Combined):
 
         Between two turns the noise is no larger than at one of them.
         """
-        turned, both = lru_cache(maxsize=None)(self._turned), self._is_lopsided
+        turned = lru_cache(maxsize=None)(lambda number: self._noise(1.0, -number / (_TURNS - 1)))
+        both = self._is_lopsided
 
         def tail(distance: float, turn: float) -> float:
             place = turn * (_TURNS - 1)
@@ -541,8 +538,7 @@ class CombinedSum(Combined):
 
     @property
     def output_range(self) -> tuple[float, float]:
-        low, high = self.ends
-        return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
+        return self.bounds.of_sums
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at

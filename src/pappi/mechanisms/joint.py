@@ -66,7 +66,7 @@ from pappi.mechanisms.prediction import (
     Trial,
     TrialIntervals,
 )
-from pappi.mechanisms.two_bin import share_hull
+from pappi.mechanisms.two_bin import drawn_in_share, drawn_in_shares, share_hull
 from pappi.values import (
     CONFIDENCE,
     UNIT_INTERVAL,
@@ -77,7 +77,6 @@ from pappi.values import (
     TwoBinLikelihood,
 )
 
-_DRAWN_IN = 3
 _LARGEST_TABLE = 96
 _TURNS = 33
 _TRUTHS = 17
@@ -295,8 +294,7 @@ class JointMember(Mechanism):
     @property
     def as_sum(self) -> tuple[float, float]:
         if self.member.is_sum:
-            half = float(self.member.lattice.step) * self.member.span / 4
-            return half, half * float(self.member.skew)
+            return self._unit, self._unit * self._skew
         low, high = self.ends
         return (high - low) / 2, (high + low) / 2
 
@@ -312,7 +310,8 @@ class JointMember(Mechanism):
     def _share(self, v: float, t: float) -> float:
         if self.adjacency is Adjacency.REPLACE:
             return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
-        return _drawn_in_one(v, t, self._noise.unit)
+        unit = self._noise.unit
+        return drawn_in_share((t + v) / 2 / unit, (t - v) / 2 / unit)
 
     @cached_property
     def _unit(self) -> float:
@@ -381,8 +380,8 @@ class JointMember(Mechanism):
         noise, span = self._noise, self.member.span
         v, t = self._noisy(noisy)
         if self.member.is_sum:
-            off = v - (limit / self._unit - float(self.member.skew) * t)
-            rarely = noise.tail(abs(off), -float(self.member.skew), span) / 2
+            off = v - (limit / self._unit - self._skew * t)
+            rarely = noise.tail(abs(off), -self._skew, span) / 2
             return 1 - rarely if off < 0 else rarely
         share = (limit - float(self.bounds.low)) / float(self.bounds.width)
         if not 0 <= share < 1:
@@ -418,8 +417,7 @@ class JointMember(Mechanism):
     @property
     def output_range(self) -> tuple[float, float]:
         if self.member.is_sum:
-            low = 0.0 if self.bounds.low >= 0 else -math.inf
-            return low, 0.0 if self.bounds.high <= 0 else math.inf
+            return self.bounds.of_sums
         return self._range[:2]
 
     # --- what is predicted
@@ -427,7 +425,7 @@ class JointMember(Mechanism):
     def predicted_error(self, cases: float, at: float | None) -> float:
         noise = self._noise
         if self.member.is_sum:
-            turned = noise.deviation(-float(self.member.skew), self.member.span)
+            turned = noise.deviation(-self._skew, self.member.span)
             return self._unit * turned
         width = float(self.bounds.width)
         share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
@@ -442,7 +440,7 @@ class JointMember(Mechanism):
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
         noise, span = self._noise, self.member.span
         if self.member.is_sum:
-            unit, turn = self._unit, -float(self.member.skew)
+            unit, turn = self._unit, -self._skew
             return ErrorLaw(lambda t: noise.tail(t / unit, turn, span), shrinks=False, start=unit)
         number_is_public = self.adjacency is Adjacency.REPLACE
         return _share_law(noise, span, cases, number_is_public=number_is_public).times(
@@ -454,7 +452,7 @@ class JointMember(Mechanism):
         v, d, t = noise.points(chances, member.span, _BEYOND.span)
         values, cases = trial.values[:, None], np.full((len(trial.values), 1), float(trial.cases))
         if member.is_sum:
-            unit, skew = self._unit, float(member.skew)
+            unit, skew = self._unit, self._skew
             # A sum may be larger than so many cases can add up to.
             most = float(member.bounds.magnitude) or 1.0
             cases = np.maximum(cases, np.abs(values) / most)
@@ -501,7 +499,7 @@ class JointMember(Mechanism):
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         v, t = self._noise.points(chances, self.member.span)
         if self.member.is_sum:
-            return scenario.value + self._unit * (v + float(self.member.skew) * t)
+            return scenario.value + self._unit * (v + self._skew * t)
         low, width = float(self.bounds.low), float(self.bounds.width)
         share, cases = (scenario.value - low) / width, scenario.cases
         if self.adjacency is Adjacency.REPLACE:
@@ -608,18 +606,7 @@ def _with_others(own: BeyondBounds, cases: Floats, periods: int) -> BeyondBounds
 
 
 def _drawn_in(v: Floats, t: Floats, unit: float) -> Floats:
-    """The share, drawn towards the middle where the noise is large: as in `two_bin`."""
-    above, below = np.maximum((t + v) / 2, 0.0) / unit, np.maximum((t - v) / 2, 0.0) / unit
-    both = above + below
-    towards = _DRAWN_IN / (1 + both)
-    return np.asarray((above + towards) / (both + 2 * towards))
-
-
-def _drawn_in_one(v: float, t: float, unit: float) -> float:
-    above, below = max((t + v) / 2, 0.0) / unit, max((t - v) / 2, 0.0) / unit
-    both = above + below
-    towards = _DRAWN_IN / (1 + both)
-    return (above + towards) / (both + 2 * towards)
+    return drawn_in_shares((t + v) / 2 / unit, (t - v) / 2 / unit)
 
 
 def written_set(classes: tuple[PresenceClass, ...]) -> str:

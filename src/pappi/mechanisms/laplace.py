@@ -182,9 +182,7 @@ class LaplaceSum(NoisyIntegers):
     def _range(self, cases: float | None) -> tuple[float, float]:
         """Where a sum can lie, by public facts alone."""
         low, high = self.ends
-        if cases is not None:
-            return low * cases, high * cases
-        return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
+        return self.bounds.of_sums if cases is None else (low * cases, high * cases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,18 +109,6 @@ def mechanisms_of(
     return tuple(mechanism.name for mechanism in registered() if mechanism.answers(task))
 
 
-OF_PUBLIC_NUMBER = {
-    name: mechanism.name
-    for mechanism in REGISTERED
-    if mechanism.needs_public_number
-    for name in mechanism.functions
-}
-"""Further mechanisms where the number of values is public: `replace`, and every case has one.
-
-It is never the default: two-bin draws from the same law there.
-"""
-
-
 def mechanism_for(
     function: str,
     bounds: Bounds,

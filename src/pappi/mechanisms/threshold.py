@@ -146,9 +146,9 @@ class NoisyMargin(NoisyIntegers):
             value_range = task.ratio.output_range
         else:
             margin = margin_for(task.function, task.bounds, task.limit, integral=task.integral)
-            value_range = low, high = float(task.bounds.low), float(task.bounds.high)
+            value_range = float(task.bounds.low), float(task.bounds.high)
             if task.function == "sum":
-                value_range = 0.0 if low >= 0 else -math.inf, 0.0 if high <= 0 else math.inf
+                value_range = task.bounds.of_sums
         return cls(*task.common, margin, task.limit, value_range)
 
     @property

@@ -351,6 +351,14 @@ def drawn_in_shares(first: Floats, second: Floats) -> Floats:
     return np.asarray((first + towards) / (both + 2 * towards))
 
 
+def drawn_in_share(first: float, second: float) -> float:
+    """The same of one release: an array of one takes long, and there are thousands."""
+    first, second = max(first, 0.0), max(second, 0.0)
+    both = first + second
+    towards = _DRAWN_IN / (1 + both)
+    return (first + towards) / (both + 2 * towards)
+
+
 @lru_cache(maxsize=4096)
 def share_error(share: float, cases: float, noise: float) -> float:
     """Root mean square error of the estimate, by summing over a grid of both noises."""

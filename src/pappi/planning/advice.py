@@ -223,8 +223,9 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
     Where a count on record says how many cases the plan has, it says that of theirs, too.
     """
     times = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
+    dearer = "release it by itself" if plan.together else "give it more ε"
     single = [
-        *_working([_dearer(plan)], log, times),
+        *_working([(dearer, plan.ppi)], log, times),
         *_first_working(_longer(plan.ppi, log), plan.epsilon, log, times),
         *_working(_other_functions(plan.ppi, log), log, times),
         *_working(_verdict_only(plan.ppi), log, times),
@@ -328,10 +329,6 @@ def _written(catalogue: Catalogue) -> str:
         return write_yaml(catalogue)
     except DefinitionError:
         return ""
-
-
-def _dearer(plan: Plan) -> _Changed:
-    return "release it by itself" if plan.together else "give it more ε", plan.ppi
 
 
 _LONGER = (Calendar.WEEK, Calendar.MONTH, Calendar.QUARTER, Calendar.YEAR)

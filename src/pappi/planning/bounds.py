@@ -248,7 +248,7 @@ def _aggregated_range(measure: AggregatedMeasure) -> Range:
     bounds = measure.bounds or UNIT_INTERVAL
     if measure.function is not Aggregation.SUM:
         return float(bounds.low), float(bounds.high)
-    return (0.0 if bounds.low >= 0 else -math.inf), (0.0 if bounds.high <= 0 else math.inf)
+    return bounds.of_sums
 
 
 # --- targets --------------------------------------------------------------------------
@@ -327,14 +327,10 @@ def refuse_foregone_verdict(ppi: Ppi) -> None:
 
 def _refuse_foregone(ppi: Ppi, target: Target, what: str) -> None:
     low, high = output_range_of(ppi)
-    least, most = _ends(target)
+    least = -math.inf if target.low is None else target.low
+    most = math.inf if target.high is None else target.high
     if (least <= low and high <= most) or most <= low or high <= least:
         raise NotReleasable(
             f"its {what} lies at or beyond its bounds, so the verdict would not depend on any case",
             hint=f"declare wider bounds, or another {what}",
         )
-
-
-def _ends(target: Target) -> tuple[Number, Number]:
-    least = -math.inf if target.low is None else target.low
-    return least, math.inf if target.high is None else target.high

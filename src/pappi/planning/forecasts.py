@@ -52,10 +52,8 @@ from pappi.errors import NotReleasable
 from pappi.mechanisms import (
     LOOSE_FILL,
     MOSTLY_LOW,
-    Combined,
     ErrorLaw,
     Floats,
-    Mechanism,
     Outcome,
     RandBelow,
     Trial,
@@ -103,7 +101,6 @@ from pappi.values import (
     By,
     Calendar,
     Epsilon,
-    Grid,
     Horizon,
     Period,
     Verdict,
@@ -645,7 +642,13 @@ def added_plan(
         outcomes = [figure[number] for figure in noisy]
         inputs = own_inputs(first.ppi, part)
         mechanisms = [plan.measurements[number].mechanism for plan in plans]
-        mechanism = _added(inputs, mechanisms, outcomes)
+        single = len(inputs) == 1
+        mechanism = added(
+            mechanisms,
+            list(map(len, outcomes)),
+            of_sums=single and inputs[0].function is Aggregation.SUM,
+            counts=single,
+        )
         if mechanism is None:
             return None
         draws = frozenset[str]().union(*(plan.measurements[number].draws for plan in plans))
@@ -654,16 +657,6 @@ def added_plan(
     epsilon = max((plan.epsilon for plan in plans), key=lambda epsilon: epsilon.nano)
     expected = replace(first.expected, cases=len(plans) * first.expected.cases)
     return plan_derived(first.ppi, Epsilon(epsilon.nano), measurements, expected), tuple(together)
-
-
-def _added(
-    inputs: Sequence[AggregatedMeasure],
-    mechanisms: Sequence[Mechanism],
-    outcomes: Sequence[Outcome],
-) -> Combined | None:
-    of_sums = len(inputs) == 1 and inputs[0].function is Aggregation.SUM
-    sizes = list(map(len, outcomes))
-    return added(mechanisms, sizes, of_sums=of_sums, counts=len(inputs) == 1)
 
 
 def _blank(plan: Plan) -> tuple[Outcome, ...]:
@@ -743,11 +736,9 @@ def _sizes(plan: Plan) -> tuple[int, ...]:
         return ()
     if isinstance(view, Rolling):
         return (periods_rolled(view, grid) or 1,)
-    return (_most_to_date(view, grid),) if isinstance(view, ToDate) else ()
-
-
-def _most_to_date(view: ToDate, grid: Grid) -> int:
-    return max(math.floor(_IN_A[view.unit] / (_LASTS.get(grid.unit, 360) * grid.count)), 1)
+    if not isinstance(view, ToDate):
+        return ()
+    return (max(math.floor(_IN_A[view.unit] / (_LASTS.get(grid.unit, 360) * grid.count)), 1),)
 
 
 def _copies(plan: Plan, number: int) -> Plan:

@@ -488,7 +488,9 @@ def _sampled_task(
 ) -> tuple[tuple[AggregatedMeasure, ...], Task]:
     inputs = tuple(measure for _, measure in aggregated_measures(node.measure))
     buckets = request.ppi.release.buckets
-    count = _usual_buckets(request.planned_cases) if buckets is None else buckets
+    # As many buckets as cases in each: a balance of noise against small buckets.
+    usual = min(max(2, round(math.sqrt(request.planned_cases))), _MOST_USUAL_BUCKETS)
+    count = usual if buckets is None else buckets
     return inputs, Task(
         FORMULA,
         _sampled_range(node, request),
@@ -497,11 +499,6 @@ def _sampled_task(
         integral=False,
         in_buckets=InBuckets(FormulaOver(node.measure, count), len(inputs), count),
     )
-
-
-def _usual_buckets(cases: int) -> int:
-    """As many buckets as cases in each: a balance of noise against small buckets."""
-    return min(max(2, round(math.sqrt(cases))), _MOST_USUAL_BUCKETS)
 
 
 def _sampled_range(node: Inner, request: Request) -> Bounds:

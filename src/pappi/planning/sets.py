@@ -58,6 +58,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import groupby
 
 from pappi.errors import Refused
 from pappi.mechanisms import (
@@ -126,6 +127,11 @@ class _Member:
     counts: str | None
     """Of a number of cases, the presence of those that it counts."""
 
+    @property
+    def key(self) -> str:
+        """What it asks: members of a class are in the order of these."""
+        return str(canonical_form(self.measure))
+
 
 def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Plan, ...]:
     """The plans of PPIs with an ε each, in their order; by one draw for several where they gain.
@@ -139,8 +145,8 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
     plans = dict(alone)
     for epsilon, ppis in alike.items():
         sets, copies = _joint_sets(ppis, log)
-        for unit in (each for each in sets if len(each) > 1):  # one by itself shares no draw
-            joint = _best_together(unit, alone, partial(_times, epsilon), log)
+        for unit in (ppis for ppis in sets if len(ppis) > 1):  # one by itself shares no draw
+            joint = _Sharing(alone, partial(_times, epsilon), log).best(unit)
             together = (plan for plan in joint.values() if plan.together)
             plans |= {plan.ppi.id: replace(plan, apart=epsilon) for plan in together}
         plans |= {copy.id: copied(plans[of.id], copy, log) for copy, of in copies}
@@ -376,30 +382,62 @@ def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str,
 
     alone = {ppi.id: plan_alone(ppi, share(1), log) for ppi in unit}
     members = [ppi for ppi in unit if _member(ppi, log) is not None]
-    return alone | _best_together(members, alone, share, log)
+    return alone | _Sharing(alone, share, log).best(members)
 
 
-def _best_together(
-    unit: Sequence[Ppi],
-    alone: Mapping[str, Plan],
-    share: Callable[[int], Epsilon],
-    log: PublicLog,
-) -> dict[str, Plan]:
-    """One draw for all, or histograms for limits of one measure and one draw for the others."""
-    plain = _joined(unit, alone, share, log)
-    binned: dict[str, Plan] = {}
-    for family in _limits_of_one(unit):
-        plans = _binned(family, share(len(family)), log)
-        if plans and all(_is_as_good(plan, alone[plan.ppi.id], log) for plan in plans):
-            binned |= {plan.ppi.id: plan for plan in plans}
-    if not binned:
-        return plain
-    others = _joined([ppi for ppi in unit if ppi.id not in binned], alone, share, log)
-    off = [
-        _weight([(way.get(ppi.id) or alone[ppi.id]) for ppi in unit], log)
-        for way in (plain, binned | others)
-    ]
-    return plain if off[0] <= off[1] else binned | others
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """PPIs that may share a draw: their plans `alone`, and the ε of a draw for so many of them."""
+
+    alone: Mapping[str, Plan]
+    share: Callable[[int], Epsilon]
+    log: PublicLog
+
+    def best(self, unit: Sequence[Ppi]) -> dict[str, Plan]:
+        """One draw for all, or histograms for limits of one measure and one draw for the others."""
+        plain = self._joined(unit)
+        binned: dict[str, Plan] = {}
+        for family in _limits_of_one(unit):
+            plans = _binned(family, self.share(len(family)), self.log)
+            if plans and all(map(self._is_as_good, plans)):
+                binned |= {plan.ppi.id: plan for plan in plans}
+        if not binned:
+            return plain
+        others = self._joined([ppi for ppi in unit if ppi.id not in binned])
+        return self._least_off(unit, plain, binned | others)
+
+    def _joined(self, unit: Sequence[Ppi]) -> dict[str, Plan]:
+        """One draw for all that err no more by it than alone; at an ε by how many they are.
+
+        Numbers of cases are read off it, or are members of their own: whatever is better.
+        """
+        as_members, read_off = (self._kept(unit, off=off) for off in (False, True))
+        mechanisms = [plan.measurements[0].mechanism for plan in read_off.values() if plan.together]
+        # What is read off a draw is none of those that it answers.
+        if all(mechanism.answers_for > 1 for mechanism in mechanisms):
+            return as_members
+        return self._least_off(unit, as_members, read_off)
+
+    def _kept(self, unit: Sequence[Ppi], *, off: bool) -> dict[str, Plan]:
+        kept = unit
+        while kept:
+            joint = _joint(kept, self.share(len(kept)), self.log, off=off)
+            good = {plan.ppi.id: plan for plan in joint if self._is_as_good(plan)}
+            if len(good) == len(kept):
+                return good
+            kept = [ppi for ppi in kept if ppi.id in good]
+        return {}
+
+    def _is_as_good(self, plan: Plan) -> bool:
+        return _is_as_good(plan, self.alone[plan.ppi.id], self.log)
+
+    def _least_off(self, unit: Sequence[Ppi], *ways: dict[str, Plan]) -> dict[str, Plan]:
+        """The way by which all are least off together, the first of equals."""
+
+        def off(way: dict[str, Plan]) -> float:
+            return _weight([way.get(ppi.id) or self.alone[ppi.id] for ppi in unit], self.log)
+
+        return min(ways, key=off)
 
 
 def _limits_of_one(unit: Sequence[Ppi]) -> Iterator[list[Ppi]]:
@@ -424,58 +462,19 @@ def _limits(ppi: Ppi) -> Stretches | None:
 
 def _binned(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     """Shares within limits by one histogram; none if there are too many limits for one."""
-    known = [(ppi, each) for ppi in ppis if (each := _limits(ppi)) is not None]
+    with_limits = [(ppi, limits) for ppi in ppis if (limits := _limits(ppi)) is not None]
     request = Request(ppis[0], log)
-    asked, cuts = histogram_of(ppis[0].measure, [each for _, each in known])
+    asked, cuts = histogram_of(ppis[0].measure, [limits for _, limits in with_limits])
     if len(cuts) >= MOST_BINS:
         return []
     bins = Bins.at(asked.bounds or UNIT_INTERVAL, cuts)
     whole = epsilon.fraction / request.stability
     together, plans = tuple(ppi.id for ppi in ppis), []
-    for ppi, limits in known:
+    for ppi, limits in with_limits:
         mechanism = binned_share(bins, limits.inside(bins) or (), whole, request.adjacency)
         part = Measurement(ROOT, (asked,), mechanism, settings_of(mechanism))
         plans.append(replace(_plan(ppi, epsilon, part, log), together=together))
     return plans
-
-
-def _joined(
-    unit: Sequence[Ppi],
-    alone: Mapping[str, Plan],
-    share: Callable[[int], Epsilon],
-    log: PublicLog,
-) -> dict[str, Plan]:
-    """One draw for all that err no more by it than alone; at an ε by how many they are.
-
-    Numbers of cases are read off it, or are members of their own: whatever is better.
-    """
-    ways = [_kept(unit, alone, share, log, off=off) for off in (False, True)]
-    if not ways[1] or all(_is_member(plan) for plan in ways[1].values()):
-        return ways[0]
-    planned = [[way.get(ppi.id) or alone[ppi.id] for ppi in unit] for way in ways]
-    return min(zip(ways, planned, strict=True), key=lambda way: _weight(way[1], log))[0]
-
-
-def _is_member(plan: Plan) -> bool:
-    return plan.measurements[0].mechanism.answers_for > 1 or not plan.together
-
-
-def _kept(
-    unit: Sequence[Ppi],
-    alone: Mapping[str, Plan],
-    share: Callable[[int], Epsilon],
-    log: PublicLog,
-    *,
-    off: bool,
-) -> dict[str, Plan]:
-    kept = unit
-    while kept:
-        joint = _joint(kept, share(len(kept)), log, off=off)
-        good = {plan.ppi.id: plan for plan in joint if _is_as_good(plan, alone[plan.ppi.id], log)}
-        if len(good) == len(kept):
-            return good
-        kept = [ppi for ppi in kept if ppi.id in good]
-    return {}
 
 
 def _times(epsilon: Epsilon, ppis: int) -> Epsilon:
@@ -522,7 +521,7 @@ def _joint_sets(
         member = _member(ppi, log)
         if member is not None:
             cells = sets.setdefault((ppi.scope, member.measure.grouping), {})
-            first = cells.setdefault(str(canonical_form(member.measure)), ppi)
+            first = cells.setdefault(member.key, ppi)
             if first is not ppi:
                 copies.append((ppi, first))
     chosen: list[list[Ppi]] = []
@@ -582,27 +581,33 @@ def _joint(
     request = Request(ppis[0], log)
     members = [member for ppi in ppis if (member := _member(ppi, log)) is not None]
     # Of two that are the same but for telling what bounds cut, the one that does comes last.
-    ordered = sorted(members, key=lambda each: each.contribution.counts_beyond)
-    distinct = {str(canonical_form(m.measure)): m for m in ordered}
+    ordered = sorted(members, key=lambda member: member.contribution.counts_beyond)
+    distinct = {member.key: member for member in ordered}
     numbers = _told_by_class(distinct) if off else {}
-    classes = _classes({key: m for key, m in distinct.items() if key not in numbers})
-    inputs = tuple(distinct[key].measure for keys in classes.values() for key in keys)
+    drawn = (distinct[key] for key in sorted(distinct) if key not in numbers)
+    in_order = sorted(drawn, key=lambda member: member.presence)
+    classes = {
+        presence: tuple(own) for presence, own in groupby(in_order, lambda member: member.presence)
+    }
     shape = tuple(
+        # In groups, only the cases of the group are in a class.
         PresenceClass(
-            tuple(distinct[key].contribution for key in keys), _is_everyones(keys, distinct)
+            tuple(member.contribution for member in own),
+            everyone=not presence and own[0].measure.grouping is None,
         )
-        for keys in classes.values()
+        for presence, own in classes.items()
     )
     whole, adjacency = _calibrated(shape, epsilon, request)
-    order = [key for keys in classes.values() for key in keys]
-    by_key = dict(zip(order, joint_members(shape, whole, adjacency), strict=True))
+    inputs = tuple(member.measure for member in in_order)
+    read = zip(in_order, joint_members(shape, whole, adjacency), strict=True)
+    by_key = {member.key: mechanism for member, mechanism in read}
     if numbers:
         by_class = dict(zip(classes, joint_numbers(shape, whole, adjacency), strict=True))
         by_key |= {key: by_class[presence] for key, presence in numbers.items()}
     together = tuple(member.ppi.id for member in members) if len(members) > 1 else ()
     plans = []
     for member in members:
-        mechanism = by_key[str(canonical_form(member.measure))]
+        mechanism = by_key[member.key]
         part = Measurement(ROOT, inputs, mechanism, settings_of(mechanism))
         plan = _plan(member.ppi, epsilon, part, log)
         cut_with = _cut_with(member, members) if mechanism.tells_beyond else ()
@@ -636,20 +641,6 @@ def _calibrated(
     ):
         return whole / 2, Adjacency.ADD_REMOVE
     return whole, adjacency
-
-
-def _is_everyones(keys: Sequence[str], members: Mapping[str, _Member]) -> bool:
-    """Whether each case of a period is in a class; in groups, only those of the group are."""
-    member = members[keys[0]]
-    return not member.presence and member.measure.grouping is None
-
-
-def _classes(members: Mapping[str, _Member]) -> dict[str, list[str]]:
-    """The members of each presence class, both in the order of their canonical forms."""
-    classes: dict[str, list[str]] = {}
-    for key in sorted(members):
-        classes.setdefault(members[key].presence, []).append(key)
-    return dict(sorted(classes.items()))
 
 
 # --- conditions on one measure --------------------------------------------------------
@@ -715,12 +706,12 @@ def histogram_of(
     """
     if not isinstance(measure, AggregatedMeasure):
         raise TypeError("only an aggregated measure has a histogram")
-    every = list(stretches)
-    cuts = tuple(sorted({cut for conditions in every for cut in conditions.cuts}))
+    conditions = list(stretches)
+    cuts = tuple(sorted({cut for condition in conditions for cut in condition.cuts}))
     bounds = Bounds(min(cuts[0] - 1, Fraction(0)), 2 * max(cuts[-1], Fraction(1)))
     histogram = AggregatedMeasure(
         Aggregation.DISTRIBUTION,
-        every[0].base,
+        conditions[0].base,
         measure.filter,
         measure.grouping,
         bounds,

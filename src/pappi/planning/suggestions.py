@@ -142,6 +142,10 @@ def _head(log: PublicLog, proposal: Proposal | None, scope: str) -> Iterator[str
 # --- which PPIs ------------------------------------------------------------------------------
 
 
+_REWORK = "Rework: the share of cases that do the same again."
+_OUTCOME = "The share of cases in which it happens at all."
+
+
 def _suggested(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
     yield _Suggested(
         "cases",
@@ -151,8 +155,7 @@ def _suggested(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
     )
     yield from _throughput(log, proposal)
     yield from _waiting(log, proposal)
-    yield from _rework(proposal)
-    yield from _outcomes(proposal)
+    yield from _occurrences(proposal)
     yield from _attributes(log, proposal)
     yield from _groups(log)
 
@@ -202,30 +205,15 @@ def _waiting(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
         )
 
 
-def _rework(proposal: Proposal) -> Iterator[_Suggested]:
-    for name in proposal.repeated[:2]:
-        yield _Suggested(
-            _id(f"repeated-{name}"),
-            f"Cases in which {name} occurs more than once",
-            "Rework: the share of cases that do the same again.",
-            (
-                "measure:",
-                f"  share: {{derive: n > 1, n: {{count: {{activity: {quoted_text(name)}}}}}}}",
-            ),
-        )
-
-
-def _outcomes(proposal: Proposal) -> Iterator[_Suggested]:
-    for name in proposal.outcomes[:2]:
-        yield _Suggested(
-            _id(f"with-{name}"),
-            f"Cases with {name}",
-            "The share of cases in which it happens at all.",
-            (
-                "measure:",
-                f"  share: {{derive: n > 0, n: {{count: {{activity: {quoted_text(name)}}}}}}}",
-            ),
-        )
+def _occurrences(proposal: Proposal) -> Iterator[_Suggested]:
+    for names, of, called, why, least in (
+        (proposal.repeated, "repeated", "Cases in which {} occurs more than once", _REWORK, 1),
+        (proposal.outcomes, "with", "Cases with {}", _OUTCOME, 0),
+    ):
+        for name in names[:2]:
+            count = f"{{count: {{activity: {quoted_text(name)}}}}}"
+            share = f"  share: {{derive: n > {least}, n: {count}}}"
+            yield _Suggested(_id(f"{of}-{name}"), called.format(name), why, ("measure:", share))
 
 
 def _attributes(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
