@@ -141,9 +141,9 @@ class PointDrawn(Mechanism):
         return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
 
     @property
-    @abstractmethod
     def rate(self) -> Fraction:
-        """How fast weights fall with the score."""
+        """How fast weights fall with the score: half of ε, as one case may raise and lower it."""
+        return self.epsilon / 2
 
     @abstractmethod
     def exponents(self, cases: float, share: float) -> tuple[float, float]:
@@ -253,6 +253,7 @@ class IntervalExtreme(RankScored):
 
     @property
     def rate(self) -> Fraction:
+        """One case moves all scores one way."""
         return self.epsilon
 
     def deciding(self, points: Counts) -> Counts:
@@ -322,10 +323,6 @@ class IntervalQuantile(RankScored):
                 hint="use max or min for the ends of the range",
             )
 
-    @property
-    def rate(self) -> Fraction:
-        return self.epsilon / 2
-
     def interval_tells(self, cases: float) -> bool:  # noqa: ARG002 - one point tells little of any
         return False
 
@@ -383,12 +380,54 @@ _MOST_LEVELS = 2**14  # each needs a weight of its own
 _MOST_RATE = 100.0  # e to this is more than any tail needs
 
 
+class _Stepped(PointDrawn):
+    """Scored by how many steps a point is away from the answer; a step is what one case changes."""
+
+    __slots__ = ()
+
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
+    shrinks: ClassVar[bool]
+    """Whether more cases make the error smaller."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> int: ...
+
+    def steps(self, answer: int, per_point: int, levels: int) -> tuple[Counts, Counts]:
+        """Where stretches of equal score begin, and ⌈|per_point·z − answer|/step − ½⌉ of them.
+
+        Half a step beyond the j-th one away, 2|per_point·z − answer| = (2j+1)·step, it rises.
+        """
+        step, apart = self.sensitivity, 2 * max(per_point, 1)
+        away = (2 * np.arange(levels) + 1) * step
+        above, below = (2 * answer + away) // apart + 1, -((away - 2 * answer) // apart)
+        changes = np.concatenate((above, below))
+        starts = self.starts(changes[changes > 0])
+        return starts, -((step - 2 * np.abs(per_point * starts - answer)) // (2 * step))
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
+        """Rounding the score makes no point likelier by more than half a step.
+
+        And all points together weigh no less: the trapezoids over a convex function are more.
+        """
+        down, _ = self.exponents(cases, 1.0)
+        at_the_end = score_tails(float(self.bounds.width), down, 0.0, 0.0)
+        factor = math.exp(min(float(self.rate) / 2, _MOST_RATE))
+        return ErrorLaw(lambda t: min(at_the_end.beyond(t) * factor, 1.0), shrinks=self.shrinks)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        share = min(max((scenario.value - low) / width, 0.0), 1.0)
+        whole = sum(self.exponents(scenario.cases, share))
+        return low + width * places_drawn(whole * np.abs(PLACES - share), chances.uniform())
+
+
 @dataclass(frozen=True, slots=True)
-class SteppedMean(RankScored):
+class SteppedMean(_Stepped, RankScored):
     """The mean of the clipped values."""
 
     functions: ClassVar[tuple[str, ...]] = ("mean", "share")
-    loose_functions: ClassVar[tuple[str, ...] | None] = ()
+    shrinks: ClassVar[bool] = True
 
     @property
     def sensitivity(self) -> int:
@@ -399,40 +438,23 @@ class SteppedMean(RankScored):
     def lattice(self) -> Lattice:
         return Lattice.over(self.bounds, RANGE_STEPS, integral=False)
 
-    @property
-    def rate(self) -> Fraction:
-        return self.epsilon / 2
-
     def stretches(self, points: Counts) -> tuple[Counts, Counts]:
-        """Half a step beyond the j-th one away, 2|n·z − S| = (2j+1)·K, the score rises."""
-        cases, sum_of_points, step = len(points), int(points.sum()), self.sensitivity
-        away = (2 * np.arange(cases + 1) + 1) * step
-        above = (2 * sum_of_points + away) // (2 * max(cases, 1)) + 1
-        below = -((away - 2 * sum_of_points) // (2 * max(cases, 1)))
-        changes = np.concatenate((above, below))
-        starts = self.starts(changes[changes > 0])
-        return starts, _steps(2 * np.abs(cases * starts - sum_of_points), step)
+        return self.steps(int(points.sum()), len(points), len(points) + 1)
 
     def exponents(self, cases: float, share: float) -> tuple[float, float]:
         whole = float(self.rate) * cases
         return share * whole, (1 - share) * whole
 
-    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
-        return _worst_at_an_end(self, cases, shrinks=True)
-
-    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        return _outcomes(self, scenario, chances)
-
 
 @dataclass(frozen=True, slots=True)
-class SteppedSum(PointDrawn):
-    """The sum of values within `each`; `bounds` are the declared range of the sum itself."""
+class SteppedSum(_Stepped):
+    """The sum of values within `of_case`; `bounds` are the declared range of the sum itself."""
 
     functions: ClassVar[tuple[str, ...]] = ("sum",)
-    loose_functions: ClassVar[tuple[str, ...] | None] = ()
+    shrinks: ClassVar[bool] = False
     needs_output_range: ClassVar[bool] = True
 
-    each: Bounds
+    of_case: Bounds
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -458,7 +480,7 @@ class SteppedSum(PointDrawn):
 
     @property
     def contributions(self) -> Lattice:
-        return Lattice.through_zero(self.each, integral=self.integral)
+        return Lattice.through_zero(self.of_case, integral=self.integral)
 
     @property
     def lattice(self) -> Lattice:
@@ -466,40 +488,25 @@ class SteppedSum(PointDrawn):
         step = self.contributions.step
         return Lattice(self._lowest * step, self._spacing * step, 0, self._points, exact=False)
 
-    @property
-    def rate(self) -> Fraction:
-        return self.epsilon / 2
-
     def law(self, values: Values) -> StepLaw:
         """Cutting the sum to its range first changes no distance between sums by more."""
         added = total(self.contributions.snap(values)) - self._lowest
         added = min(max(added, 0), self._points * self._spacing)
         levels = self._points * self._spacing // self.sensitivity + 1
         levels = len(falling_weights(self.rate, levels))  # beyond, weights fall no further
-        away = (2 * np.arange(levels) + 1) * self.sensitivity
-        above = (2 * added + away) // (2 * self._spacing) + 1
-        below = -((away - 2 * added) // (2 * self._spacing))
-        changes = np.concatenate((above, below))
-        starts = self.starts(changes[changes > 0])
-        scores = _steps(2 * np.abs(starts * self._spacing - added), self.sensitivity)
+        starts, scores = self.steps(added, self._spacing, levels)
         return exponential_law(starts, scores, self._points + 1, self.rate)
 
     def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - a case is a step
         whole = float(self.rate) * self._points * self._spacing / self.sensitivity
         return share * whole, (1 - share) * whole
 
-    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
-        return _worst_at_an_end(self, cases, shrinks=False)
-
-    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        return _outcomes(self, scenario, chances)
-
     @property
     def sensitivity(self) -> int:
         """What one case can change, in steps of the contributions."""
         lattice = self.contributions
-        known = self.adjacency is Adjacency.REPLACE
-        return max(lattice.span, lattice.largest) if known else lattice.largest
+        replaced = self.adjacency is Adjacency.REPLACE
+        return max(lattice.span, lattice.largest) if replaced else lattice.largest
 
     @property
     def _spacing(self) -> int:
@@ -513,29 +520,6 @@ class SteppedSum(PointDrawn):
     def _points(self) -> int:
         width = self.bounds.width / self.contributions.step
         return math.ceil(width / self._spacing)
-
-
-def _worst_at_an_end(mechanism: PointDrawn, cases: int, *, shrinks: bool) -> ErrorLaw:
-    """Rounding the score makes no point likelier by more than half a step.
-
-    And all points together weigh no less: the trapezoids over a convex function are more.
-    """
-    down, _ = mechanism.exponents(cases, 1.0)
-    at_the_end = score_tails(float(mechanism.bounds.width), down, 0.0, 0.0)
-    factor = math.exp(min(float(mechanism.rate) / 2, _MOST_RATE))
-    return ErrorLaw(lambda t: min(at_the_end.beyond(t) * factor, 1.0), shrinks=shrinks)
-
-
-def _outcomes(mechanism: PointDrawn, scenario: Scenario, chances: Chances) -> Floats:
-    low, width = float(mechanism.bounds.low), float(mechanism.bounds.width)
-    share = min(max((scenario.value - low) / width, 0.0), 1.0)
-    whole = sum(mechanism.exponents(scenario.cases, share))
-    return low + width * places_drawn(whole * np.abs(PLACES - share), chances.uniform())
-
-
-def _steps(doubled: Counts, step: int) -> Counts:
-    """⌈distance/step − ½⌉, of twice the distance."""
-    return -((step - doubled) // (2 * step))
 
 
 # --- loose bounds ---------------------------------------------------------------------
@@ -615,10 +599,6 @@ class RankedMaximum(_OnGrid):
     def rank(self) -> int:
         """How many cases should exceed the answer."""
         return math.ceil(RANK_TARGET / self.epsilon)
-
-    @property
-    def rate(self) -> Fraction:
-        return self.epsilon / 2
 
     def stretches(self, points: Counts) -> tuple[Counts, Counts]:
         starts = self.starts(points)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
@@ -182,12 +182,17 @@ def nothing_because(reason: str) -> str:
 
 def _uncounted_caution(plan: Plan) -> str:
     """What bounds that nothing counts may hide from a verdict."""
-    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
+    if not _bounds_turn_verdict(plan):
         return ""
     return (
         "nothing counts the cases beyond its bounds, so its verdict is unclear wherever these "
         "could flip it; if you know that its bounds cut nothing, add `release: {clipping: off}`"
     )
+
+
+def _bounds_turn_verdict(plan: Plan) -> bool:
+    """Whether its verdict may be open because nothing counts the cases that bounds cut."""
+    return chance_to_decide(plan) != chance_to_decide(as_if_uncut(plan))
 
 
 def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
@@ -217,6 +222,9 @@ def _shown(ppi: Ppi, length: float, digits: int = 3) -> str:
 # --- what to ask instead --------------------------------------------------------------
 
 
+_KNOWN_UNCUT = "add `clipping: off`, if you know that its bounds cut nothing"
+
+
 def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[Alternative, ...]:
     """Queries near to this one that decide, the cheapest first; `among` are all that are asked.
 
@@ -224,12 +232,13 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
     """
     times = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
     dearer = "release it by itself" if plan.together else "give it more ε"
+    uncut = _KNOWN_UNCUT, as_if_uncut(plan).ppi
     single = [
         *_working([(dearer, plan.ppi)], log, times),
         *_first_working(_longer(plan.ppi, log), plan.epsilon, log, times),
         *_working(_other_functions(plan.ppi, log), log, times),
         *_working(_verdict_only(plan.ppi), log, times),
-        *_working(_known_uncut(plan), log, times),
+        *(_working([uncut], log, times) if _bounds_turn_verdict(plan) else ()),
         *_as_a_set(plan, log, among, times),
     ]
     if not single:
@@ -243,26 +252,6 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
     return tuple(sorted(single, key=lambda alternative: alternative.epsilon)[:_MOST_ALTERNATIVES])
 
 
-def least_epsilon(
-    planned: Callable[[Epsilon], Sequence[Plan]], most: Epsilon
-) -> tuple[Epsilon, Sequence[Plan]] | None:
-    """The least of the ladder at which all plans are enough, and the plans; None if none is."""
-    steps = LADDER[: bisect_left(LADDER, most)] + ((most,) if most <= LADDER[-1] else ())
-    plans: dict[int, Sequence[Plan]] = {}
-
-    def enough(index: int) -> bool:
-        try:
-            plans[index] = planned(steps[index])
-        except PappiError:
-            return False  # too little for a mechanism, or not to be released at all
-        return all(map(is_enough, plans[index]))
-
-    if not steps or not enough(len(steps) - 1):
-        return None
-    index = bisect_left(range(len(steps) - 1), True, key=enough)  # noqa: FBT003 - false, then true
-    return steps[index], plans[index]
-
-
 _Changed = tuple[str, Ppi]
 """What is changed, in words, and the PPI that it makes."""
 
@@ -272,12 +261,28 @@ def _working(
 ) -> Iterator[Alternative]:
     """Those that decide, with so many times the cases that are declared."""
     for words, ppi in candidates:
-        least = least_epsilon(_alone(ppi, log, times), log.terms.block_budget)
-        if least is not None:
-            epsilon, (plan,) = least
-            yield _alternative(
-                words, plan, epsilon, Catalogue(log.name, (replace(ppi, epsilon=epsilon),))
-            )
+        plan = _least_plan(ppi, log, times)
+        if plan is not None:
+            asked = replace(ppi, epsilon=plan.epsilon)
+            yield _alternative(words, plan, plan.epsilon, Catalogue(log.name, (asked,)))
+
+
+def _least_plan(ppi: Ppi, log: PublicLog, times: Fraction) -> Plan | None:
+    """At the least ε of the ladder that is enough, and no more than a block may spend."""
+    most = log.terms.block_budget
+    steps = LADDER[: bisect_left(LADDER, most)] + ((most,) if most <= LADDER[-1] else ())
+    plans: dict[int, Plan] = {}
+
+    def enough(index: int) -> bool:
+        try:
+            plans[index] = _with_known_cases(plan_alone(ppi, steps[index], log), times)
+        except PappiError:
+            return False  # too little for a mechanism, or not to be released at all
+        return is_enough(plans[index])
+
+    if not steps or not enough(len(steps) - 1):
+        return None
+    return plans[bisect_left(range(len(steps) - 1), True, key=enough)]  # noqa: FBT003 - false, then true
 
 
 def _first_working(
@@ -293,10 +298,6 @@ def _first_working(
             dearer = dearer or alternative
     if dearer is not None:
         yield dearer
-
-
-def _alone(ppi: Ppi, log: PublicLog, times: Fraction) -> Callable[[Epsilon], Sequence[Plan]]:
-    return lambda epsilon: (_with_known_cases(plan_alone(ppi, epsilon, log), times),)
 
 
 def _with_known_cases(plan: Plan, times: Fraction) -> Plan:
@@ -423,14 +424,6 @@ def _verdict_only(ppi: Ppi) -> list[_Changed]:
         return []
     verdict = replace(ppi, release=ReleaseChoice(answer=Wanted.VERDICT))
     return [("ask for the verdict only, without a value", verdict)]
-
-
-def _known_uncut(plan: Plan) -> list[_Changed]:
-    """The same release, where it is its bounds that leave the verdict open."""
-    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
-        return []
-    words = "add `clipping: off`, if you know that its bounds cut nothing"
-    return [(words, as_if_uncut(plan).ppi)]
 
 
 def _as_a_set(
