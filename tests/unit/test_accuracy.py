@@ -22,7 +22,7 @@ from pappi.mechanisms import (
     Mechanism,
     TwoBin,
     Values,
-    laplace_tails,
+    laplace_beyond,
 )
 from pappi.mechanisms.two_bin import TwoNoisyBins
 from pappi.planning import (
@@ -203,9 +203,9 @@ def test_a_verdict_on_a_sum_is_told_apart_by_as_much_however_many_cases() -> Non
 def test_tails_are_known_for_every_step_and_distance(
     step: float, scale: Fraction, distance: float
 ) -> None:
-    found = laplace_tails(scale, step)
-    assert 0 <= found.beyond(distance) <= 1
-    assert 0 <= ErrorLaw(found.beyond, start=step).within(0.95) < math.inf
+    beyond = laplace_beyond(scale, step)
+    assert 0 <= beyond(distance) <= 1
+    assert 0 <= ErrorLaw(beyond, start=step).within(0.95) < math.inf
 
 
 @pytest.mark.parametrize("high", ["0.000001", "1", "1000", "10000000"])

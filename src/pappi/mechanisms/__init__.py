@@ -125,8 +125,8 @@ from pappi.mechanisms.prediction import (
     Scenario,
     Trial,
     TrialIntervals,
-    atom_tails,
-    laplace_tails,
+    atoms_beyond,
+    laplace_beyond,
 )
 from pappi.mechanisms.registry import (
     FUNCTIONS,

@@ -113,9 +113,9 @@ from pappi.mechanisms.prediction import (
     ErrorLaw,
     Floats,
     Scenario,
+    atoms_beyond,
     places_drawn,
-    score_tails,
-    weighted_tails,
+    score_beyond,
 )
 from pappi.values import Adjacency, Bounds, RankLikelihood
 
@@ -215,7 +215,7 @@ class PointDrawn(Mechanism):
         """Under the same assumption."""
         (low, high), centre = self.ends, self.centre(at)
         down, up = self.exponents(cases, (centre - low) / (high - low))
-        return ErrorLaw(score_tails(centre - low, down, high - centre, up).beyond, EVENLY_BETWEEN)
+        return ErrorLaw(score_beyond(centre - low, down, high - centre, up), EVENLY_BETWEEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,9 +411,9 @@ class _Stepped(PointDrawn):
         And all points together weigh no less: the trapezoids over a convex function are more.
         """
         down, _ = self.exponents(cases, 1.0)
-        at_the_end = score_tails(float(self.bounds.width), down, 0.0, 0.0)
+        at_the_end = score_beyond(float(self.bounds.width), down, 0.0, 0.0)
         factor = math.exp(min(float(self.rate) / 2, _MOST_RATE))
-        return ErrorLaw(lambda t: min(at_the_end.beyond(t) * factor, 1.0), shrinks=self.shrinks)
+        return ErrorLaw(lambda t: min(at_the_end(t) * factor, 1.0), shrinks=self.shrinks)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         low, width = float(self.bounds.low), float(self.bounds.width)
@@ -559,7 +559,7 @@ class _OnGrid(RankScored):
         return float(np.sqrt(dot(likely, errors**2)))
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the grid is all that is known
-        return ErrorLaw(weighted_tails(*_errors_on_grid(self, cases)).beyond, OVER_OCTAVES)
+        return ErrorLaw(atoms_beyond(*_errors_on_grid(self, cases)), OVER_OCTAVES)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         return Mechanism.outcomes(self, scenario, chances)

@@ -49,8 +49,7 @@ from pappi.mechanisms.prediction import (
     Scenario,
     Trial,
     TrialIntervals,
-    anywhere_in,
-    laplace_tails,
+    laplace_beyond,
 )
 from pappi.mechanisms.two_bin import LaplacePair, TwoBin
 from pappi.values import CONFIDENCE, Adjacency, LaplaceLikelihood
@@ -153,11 +152,10 @@ class LaplaceSum(NoisyIntegers):
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
         """Of as many cases as there are: only where their number is public is its range used."""
-        noise = laplace_tails(self.scale, float(self.lattice.step))
-        if self.adjacency is Adjacency.REPLACE:
-            beyond = anywhere_in(noise, cases * float(self.bounds.width))
-            return ErrorLaw(beyond, shrinks=False)
-        return ErrorLaw(noise.beyond, shrinks=False)
+        public = self.adjacency is Adjacency.REPLACE
+        width = cases * float(self.bounds.width) if public else math.inf
+        beyond = laplace_beyond(self.scale, float(self.lattice.step), width)
+        return ErrorLaw(beyond, shrinks=False)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         public_cases = scenario.cases if self.adjacency is Adjacency.REPLACE else None
@@ -240,8 +238,8 @@ class LaplaceExtreme(NoisyIntegers):
         return clamped_error(noise, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
-        noise = laplace_tails(self.scale, float(self.lattice.step))
-        return ErrorLaw(anywhere_in(noise, float(self.bounds.width)), shrinks=False)
+        step, width = float(self.lattice.step), float(self.bounds.width)
+        return ErrorLaw(laplace_beyond(self.scale, step, width), shrinks=False)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         noise = float(self.lattice.step) * laplace_deviation(self.scale) / math.sqrt(2)

@@ -42,7 +42,7 @@ from pappi.mechanisms.mechanism import (
     Task,
     Values,
 )
-from pappi.mechanisms.prediction import ErrorLaw, anywhere_in, laplace_tails
+from pappi.mechanisms.prediction import ErrorLaw, laplace_beyond
 from pappi.values import Adjacency, Bounds
 
 FEWEST_BUCKETS, MOST_BUCKETS = 2, 10_000
@@ -132,8 +132,8 @@ class SampleAndAggregate(NoisyIntegers):
         return clamped_error(noise, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
-        noise = laplace_tails(self.scale, float(self.lattice.step) / self.buckets)
-        return ErrorLaw(anywhere_in(noise, float(self.bounds.width)), shrinks=False)
+        step, width = float(self.lattice.step) / self.buckets, float(self.bounds.width)
+        return ErrorLaw(laplace_beyond(self.scale, step, width), shrinks=False)
 
     def _result(self, rows: Values) -> float:
         with np.errstate(all="ignore"):  # a formula may overflow: then it has no value

@@ -107,8 +107,7 @@ from pappi.mechanisms.prediction import (
     TRUTHS,
     ErrorLaw,
     Floats,
-    anywhere_in,
-    laplace_tails,
+    laplace_beyond,
     noise_grid,
 )
 from pappi.mechanisms.two_bin import RatioTail, ratio_interval, weighted_tail
@@ -215,8 +214,7 @@ class NoisyMargin(NoisyIntegers):
         furthest = most - least if number_is_public else max(-least, most)
         shared = cases if self.margin.averages else 1
         step = float(furthest * self.margin.unit) / (PER_CASE * shared)
-        beyond = laplace_tails(self.scale, step).beyond
-        return ErrorLaw(beyond, self.margin.assumes, self.margin.averages)
+        return ErrorLaw(laplace_beyond(self.scale, step), self.margin.assumes, self.margin.averages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +428,7 @@ class AnchoredMean(NoisyIntegers):
         low, width = float(self.bounds.low), float(self.bounds.width)
         unit = float(self.margin.unit)
         if self.adjacency is Adjacency.REPLACE:
-            return ErrorLaw(anywhere_in(laplace_tails(self.scale, unit / cases), width))
+            return ErrorLaw(laplace_beyond(self.scale, unit / cases, width))
         limit = (float(self.margin.limit.value) - low) / width
         left = self.epsilon - decision_epsilon(self.epsilon, self.falloff)
         law = AnchoredCases(cases, limit, float(self.scale) * unit / width, float(1 / left))

@@ -117,9 +117,8 @@ from pappi.mechanisms.prediction import (
     Scenario,
     Trial,
     TrialIntervals,
-    anywhere_in,
     at_least,
-    laplace_tails,
+    laplace_beyond,
     noise_grid,
     signal,
 )
@@ -284,8 +283,7 @@ class TwoBin(NoisyIntegers):
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
         span, width = self.lattice.span, float(self.bounds.width)
         if self.adjacency is Adjacency.REPLACE:
-            noise = laplace_tails(self.scale, width / (span * cases))
-            return ErrorLaw(anywhere_in(noise, width))
+            return ErrorLaw(laplace_beyond(self.scale, width / (span * cases), width))
         share = bins_anywhere(span * cases, self.scale)
         return ErrorLaw(lambda t: share(t / width))
 

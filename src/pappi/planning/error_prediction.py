@@ -42,7 +42,7 @@ from pappi.mechanisms import (
     Floats,
     Mechanism,
     Scenario,
-    atom_tails,
+    atoms_beyond,
     clamped_error,
 )
 from pappi.planning.measurements import Measurement
@@ -103,16 +103,16 @@ def error_law(
         for measurement in measurements
     ):
         return None
-    scenarios, laws = _scenarios(ppi, measurements, cases), []
+    scenarios, tails = _scenarios(ppi, measurements, cases), []
     for chances in _chances(measurements):
         released = _released(ppi, measurements, scenarios, _FEW_FOR_LAW, chances=chances)
         errors = [_in_range(ppi, values) - scenario.value for scenario, values in released]
-        laws.append(atom_tails(np.concatenate(errors)))
-    if not laws:
+        tails.append(atoms_beyond(np.concatenate(errors)))
+    if not tails:
         return None
 
     def beyond(distance: float) -> float:
-        return max(law.beyond(distance) for law in laws)
+        return max(tail(distance) for tail in tails)
 
     return ErrorLaw(beyond, IN_SCENARIOS, shrinks=False, start=typical)
 

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import repeat
@@ -54,6 +54,7 @@ from pappi.mechanisms import (
     MOSTLY_LOW,
     ErrorLaw,
     Floats,
+    Law,
     Outcome,
     RandBelow,
     Trial,
@@ -197,13 +198,8 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
     if len(part.inputs) > 1 or not part.mechanism.is_drawn:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
-    randbelow, halves = _hashed_chances(), []
     is_open = measure.bounding is Bounding.LOOSE and measure.function not in _OF_RANK
-    top = output_range_of(plan.ppi)[1] if is_open else math.inf
-    for _ in range(_RELEASES):
-        low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
-        halves.append((high - low) / 2 if high < top else math.inf)
-    return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
+    return _drawn_half_widths(plan, {ROOT: law}, output_range_of(plan.ppi)[1] if is_open else None)
 
 
 def _half_widths_of_formula(plan: Plan) -> HalfWidths | None:
@@ -214,11 +210,17 @@ def _half_widths_of_formula(plan: Plan) -> HalfWidths | None:
     if any(part.buckets is not None or not part.mechanism.is_drawn for part in parts):
         return None
     laws = {part.path: part.mechanism.law(_low_columns(plan, part)) for part in parts}
-    randbelow, halves = _hashed_chances(), []
-    for _ in range(_RELEASES):
-        drawn = {path: law.draw(randbelow) for path, law in laws.items()}
+    return _drawn_half_widths(plan, laws)
+
+
+def _drawn_half_widths(
+    plan: Plan, laws: Mapping[str, Law], top: float | None = None
+) -> HalfWidths | None:
+    """Of a few releases; one that reaches the top has no end there."""
+    halves = []
+    for drawn in _trial_releases(laws, _RELEASES):
         low, high = interval_of(plan, drawn, MARGIN_CONFIDENCE)
-        halves.append((high - low) / 2)
+        halves.append((high - low) / 2 if top is None or high < top else math.inf)
     return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
 
 
@@ -254,6 +256,12 @@ def _mostly_low(measure: AggregatedMeasure, cases: int) -> Floats:
         places = 1 - (1 - shares) ** 0.25
     filled = float(LOOSE_FILL) if measure.bounding is Bounding.LOOSE else 1.0
     return np.asarray(float(bounds.low) + float(bounds.width) * filled * places)
+
+
+def _trial_releases(laws: Mapping[str, Law], number: int) -> Iterator[dict[str, Outcome]]:
+    randbelow = _hashed_chances()
+    for _ in range(number):
+        yield {path: law.draw(randbelow) for path, law in laws.items()}
 
 
 def _hashed_chances() -> RandBelow:
@@ -398,8 +406,7 @@ def _firm_share(plan: Plan, target: Target, value: float) -> float:
         shift = value - _value_of(plan, columns)
     pairs = list(zip(plan.measurements, columns, strict=True))
     laws = {part.path: part.mechanism.law(column) for part, column in pairs}
-    randbelow = _hashed_chances()
-    trials = ({path: law.draw(randbelow) for path, law in laws.items()} for _ in range(_DRAWS))
+    trials = _trial_releases(laws, _DRAWS)
     return mean(_is_firm(plan, target, released, shift) for released in trials)
 
 
