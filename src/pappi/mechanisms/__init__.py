@@ -94,7 +94,6 @@ from pappi.mechanisms.laws import (
     laplace_tail,
 )
 from pappi.mechanisms.mechanism import (
-    DISTRIBUTION,
     FORMULA,
     PART_OF_WHOLE,
     RATIO,
@@ -124,7 +123,6 @@ from pappi.mechanisms.prediction import (
     Floats,
     Scenario,
     Trial,
-    TrialIntervals,
     atoms_beyond,
     laplace_beyond,
 )

@@ -32,7 +32,6 @@ from pappi.planning.advice import (
 from pappi.planning.allotment import DEAREST, EACH, epsilon_for, plan_by_need, wanted_accuracy
 from pappi.planning.bounds import Aim, is_part_of_whole, ratio_of, sides_cut, target_in
 from pappi.planning.forecasts import (
-    MOST_VALUES,
     added_plan,
     as_if_uncut,
     chance_to_decide,
@@ -74,7 +73,6 @@ from pappi.planning.scopes import (
     periods_of,
 )
 from pappi.planning.sets import (
-    Stretches,
     plan_alone,
     plan_each,
     plan_newcomers,

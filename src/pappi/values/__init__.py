@@ -41,7 +41,6 @@ from pappi.values.answers import (
     ShownTarget,
     Smoothed,
     Source,
-    TargetRange,
     TwoBinLikelihood,
     Verdict,
     bands_between,
