@@ -176,14 +176,13 @@ class _Search:
 
     def _next(self) -> Data:
         """A random data set, or a mutation of the worst one or of one of the starts."""
-        bases = (*self.worst_pair[:1], *self._some_start()) if self.worst_pair else ()
+        bases: tuple[Data, ...] = () if self.worst_pair is None else self.worst_pair[:1]
+        if bases and self.starts:
+            bases = (*bases, self.starts[self.draw(len(self.starts))])
         choice = self.draw(1 + len(bases))
         if choice == len(bases):
             return random_data(self.columns, self.draw)
         return mutation(bases[choice], self.columns, self.draw)
-
-    def _some_start(self) -> tuple[Data, ...]:
-        return (self.starts[self.draw(len(self.starts))],) if self.starts else ()
 
     def _try_neighbours_of(self, data: Data, rows: Sequence[Row]) -> None:
         law = self.release.law(data)

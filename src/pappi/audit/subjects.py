@@ -17,7 +17,6 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pappi.audit.black_box import BlackBoxQuery, standard_query
 from pappi.audit.neighbours import Column, Data, handmade
@@ -166,13 +165,11 @@ class InTwoGroups(_WithAPlace):
         rows = values.reshape(-1, self.width)
         in_second = rows[:, -1] > 0.5
         release = JointRelease(self.mechanisms)
-        return JointLaw(
-            tuple(release.law(_rows_of(rows[:, :-1], of)) for of in (~in_second, in_second))
-        )
-
-
-def _rows_of(rows: Values, group: NDArray[np.bool_]) -> Data:
-    return tuple(map(tuple, np.where(group[:, np.newaxis], rows, np.nan).tolist()))
+        laws = []
+        for group in (~in_second, in_second):
+            of_group = np.where(group[:, np.newaxis], rows[:, :-1], np.nan)
+            laws.append(release.law(tuple(map(tuple, of_group.tolist()))))
+        return JointLaw(tuple(laws))
 
 
 # --- families ---------------------------------------------------------------------------------

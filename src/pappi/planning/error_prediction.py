@@ -40,7 +40,6 @@ from pappi.mechanisms import (
     ErrorLaw,
     Fill,
     Floats,
-    Mechanism,
     Scenario,
     atoms_beyond,
     clamped_error,
@@ -80,9 +79,12 @@ def predicted_error(ppi: Ppi, measurements: Sequence[Measurement], cases: int) -
     if _is_unknown(measurements):
         return math.inf
     if _at_one_point(ppi, measurements[0]):
-        return _error_at(
-            _operating_point(ppi, measurements[0], cases), ppi, measurements[0].mechanism, cases
-        )
+        at = _operating_point(ppi, measurements[0], cases)
+        error = measurements[0].mechanism.predicted_error(cases, at)
+        if ppi.value_range is None or at is None:
+            return error
+        low, high = float(ppi.value_range.low), float(ppi.value_range.high)
+        return clamped_error(error, at - low, high - at)
     return _typical_error(ppi, measurements, _scenarios(ppi, measurements, cases))
 
 
@@ -192,15 +194,6 @@ def _operating_point(ppi: Ppi, measurement: Measurement, cases: int) -> float | 
         return float(sum(wanted) / len(wanted))
     loose = measurement.inputs[0].bounding is Bounding.LOOSE
     return _function_at(measurement.inputs[0], cases, EVENLY) if loose else None
-
-
-def _error_at(at: float | None, ppi: Ppi, mechanism: Mechanism, cases: int) -> float:
-    """Kept in the output range, if one is declared."""
-    error = mechanism.predicted_error(cases, at)
-    if ppi.value_range is None or at is None:
-        return error
-    low, high = float(ppi.value_range.low), float(ppi.value_range.high)
-    return clamped_error(error, at - low, high - at)
 
 
 # --- in reference scenarios -----------------------------------------------------------

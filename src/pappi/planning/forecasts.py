@@ -191,7 +191,8 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
         return None
     value = aggregate(measure, _mostly_low(measure, min(plan.expected.cases, MOST_VALUES))) or 0.0
     around = _AROUND if measure.function in _OF_RANK else _THERE
-    trial = Trial(plan.expected.cases, _from_low(measure, value, around))
+    low = float(_mean_bounds(measure).low)
+    trial = Trial(plan.expected.cases, low + (value - low) * around)
     intervals = part.mechanism.trial_intervals(trial, value)
     if intervals is not None:
         return HalfWidths.of(((intervals.high - intervals.low) / 2).ravel())
@@ -236,12 +237,6 @@ def _low_columns(plan: Plan, part: Measurement) -> Floats:
         return np.column_stack([np.where(np.arange(cases) % 5 == 0, whole, 0.0), whole])
     columns = [_mostly_low(measure, cases) for measure in part.inputs]
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
-
-
-def _from_low(measure: AggregatedMeasure, value: float, parts: Floats) -> Floats:
-    """Values that are so many times as far from the low bound."""
-    low = float(_mean_bounds(measure).low)
-    return np.asarray(low + (value - low) * parts)
 
 
 def _mostly_low(measure: AggregatedMeasure, cases: int) -> Floats:

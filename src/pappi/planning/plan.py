@@ -230,8 +230,8 @@ def _others(request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
 def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
     if not _can_cut(root, request):
         yield ReleaseOption((root.path,), None, NO_BOUND, UNBOUNDED)
-    planned = 0
-    for chosen in islice(_sets(root, request), MOST_OPTIONS):
+    planned, sets = 0, admissible_sets(root, lambda node: _can_cut(node, request))
+    for chosen in [(root,)] if _whole(request) else islice(sets, MOST_OPTIONS):
         if planned > MOST_PARTS:
             return
         planned += len(chosen)
@@ -247,13 +247,6 @@ def _options_of(
             yield ReleaseOption(paths, plan)
     except (NotReleasable, UsageError) as refusal:
         yield ReleaseOption(paths, None, refusal.message, refusal.hint)
-
-
-def _sets(root: Inner, request: Request) -> Iterator[AdmissibleSet]:
-    if _whole(request):
-        yield (root,)
-        return
-    yield from admissible_sets(root, lambda node: _can_cut(node, request))
 
 
 def _whole(request: Request) -> bool:
@@ -504,8 +497,7 @@ def _plan(
 ) -> Plan:
     _refuse_unanswered(chosen, measurements, request)
     expected = expected_cases(request.log, request.ppi)
-    error = predicted_error(request.ppi, measurements, expected.cases)
-    return Plan(request.ppi, epsilon, measurements, error, expected)
+    return plan_derived(request.ppi, epsilon, measurements, expected)
 
 
 def plan_derived(
@@ -522,30 +514,22 @@ def _refuse_unanswered(
     """What no part alone can tell."""
     _refuse_unlike_groups(measurements)
     refuse_foregone_verdict(request.ppi)
-    _refuse_another_mechanism(chosen, measurements, request)
+    wanted = request.ppi.release.mechanism
+    if wanted in (None, THRESHOLD) or request.verdict_only:
+        return
+    # A wish for a mechanism that answers none of the functions is a mistake, not a hint.
+    if wanted not in {measurement.mechanism.name for measurement in measurements}:
+        reasons = dict.fromkeys(why_not(wanted, node, request) for node in chosen)
+        raise NotReleasable("; ".join(reasons), hint="leave out the mechanism to get the best one")
 
 
 def _refuse_unlike_groups(measurements: Sequence[Measurement]) -> None:
-    if (
-        len({measure.grouping for measurement in measurements for measure in measurement.inputs})
-        > 1
-    ):
+    inputs = (measure for measurement in measurements for measure in measurement.inputs)
+    if len({measure.grouping for measure in inputs}) > 1:
         raise NotReleasable(
             "its aggregated measures are grouped differently",
             hint="give each of them the same 'by'",
         )
-
-
-def _refuse_another_mechanism(
-    chosen: AdmissibleSet, measurements: Sequence[Measurement], request: Request
-) -> None:
-    """A wish for a mechanism that answers none of the functions is a mistake, not a hint."""
-    wanted = request.ppi.release.mechanism
-    if wanted is None or wanted == THRESHOLD or request.verdict_only:
-        return
-    if wanted not in {measurement.mechanism.name for measurement in measurements}:
-        reasons = dict.fromkeys(why_not(wanted, node, request) for node in chosen)
-        raise NotReleasable("; ".join(reasons), hint="leave out the mechanism to get the best one")
 
 
 def _refuse_idle_settings(ppi: Ppi) -> None:

@@ -77,7 +77,9 @@ def cells_of(scope: Scope, horizon: Horizon) -> tuple[Cell, ...]:
     for period in periods_of(scope, horizon):
         touched = horizon.blocks.periods(period.start, period.end)
         if cells and set(touched) & set(cells[-1].blocks):
-            cells[-1] = _joined(cells[-1], period, touched)
+            # Periods come in order, so a new one can only share blocks with the latest cell.
+            blocks = tuple(dict.fromkeys((*cells[-1].blocks, *touched)))
+            cells[-1] = Cell((*cells[-1].periods, period), blocks)
         else:
             cells.append(Cell((period,), touched))
     return tuple(cells)
@@ -93,12 +95,6 @@ def _recent(scope: Scope, horizon: Horizon) -> tuple[date, date]:
     for _ in range(scope.recent.count):
         start = grid.start_of(start - timedelta(days=1))
     return start, until
-
-
-def _joined(cell: Cell, period: Period, touched: Sequence[Period]) -> Cell:
-    """Periods come in order, so a new one can only share blocks with the latest cell."""
-    blocks = dict.fromkeys((*cell.blocks, *touched))
-    return Cell((*cell.periods, period), tuple(blocks))
 
 
 # --- expected cases -------------------------------------------------------------------
@@ -146,7 +142,7 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
     if ppi.expected is not None:
         said = f"{100 * float(ppi.expected):g} % of them, as you guessed"
         guess = _Part(ppi.expected, said)
-    elif _chooses(ppi):
+    elif ppi.scope.cases is not None or _filters(ppi):
         guess = _Part(Fraction(1), "assuming that all pass the filter")
     # The latest are the latest of those that a scope lets pass; a measure's filter comes after.
     parts = [each for each in (group, guess) if each is not None]
@@ -225,11 +221,6 @@ def _smallest_group(log: PublicLog, ppi: Ppi) -> _Part | None:
 def _filters(ppi: Ppi) -> bool:
     """Whether a measure is about some of the cases of the scope only."""
     return any(measure.filter is not None for _, measure in aggregated_measures(ppi.measure))
-
-
-def _chooses(ppi: Ppi) -> bool:
-    """Whether it is about some of the cases only."""
-    return ppi.scope.cases is not None or _filters(ppi)
 
 
 def _told(cases: Fraction, where: str, reasons: Sequence[str]) -> ExpectedCases:

@@ -75,7 +75,7 @@ from pappi.mechanisms import (
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of, sides_cut
 from pappi.planning.error_prediction import predicted_error
 from pappi.planning.measurements import Measurement, Request, settings_of
-from pappi.planning.plan import Plan, plan_ppi
+from pappi.planning.plan import Plan, plan_derived, plan_ppi
 from pappi.planning.scopes import expected_cases
 from pappi.ppinot import (
     EVERY_CASE,
@@ -281,9 +281,7 @@ def _class_that_tells(
 
 
 def _plan(ppi: Ppi, epsilon: Epsilon, part: Measurement, log: PublicLog) -> Plan:
-    expected = expected_cases(log, ppi)
-    error = predicted_error(ppi, (part,), expected.cases)
-    return Plan(ppi, epsilon, (part,), error, expected)
+    return plan_derived(ppi, epsilon, (part,), expected_cases(log, ppi))
 
 
 def _shared(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> dict[str, Plan]:
