@@ -292,7 +292,7 @@ def _families(
 
     answered = {adjacency: answer(asks, adjacency) for adjacency in Adjacency}
     for kind in registered():
-        adjacencies = tuple(each for each, kinds in answered.items() if kind in kinds)
+        adjacencies = tuple(adjacency for adjacency in Adjacency if kind in answered[adjacency])
         if not adjacencies or (plain and kind in answer(plain, adjacencies[0])):
             continue
         yield Family(

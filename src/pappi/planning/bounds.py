@@ -92,23 +92,18 @@ def _written(formula: Expression) -> tuple[Fraction, str, str] | None:
     match formula:
         case Binary(Operator.DIVIDE, Name(numerator), Name(denominator)):
             return Fraction(1), numerator, denominator
-        case Binary(Operator.DIVIDE, Binary(Operator.MULTIPLY) as top, Name(denominator)):
-            return _scaled(top, denominator)
+        case Binary(
+            Operator.DIVIDE,
+            Binary(Operator.MULTIPLY, NumberLiteral(factor), Name(numerator))
+            | Binary(Operator.MULTIPLY, Name(numerator), NumberLiteral(factor)),
+            Name(denominator),
+        ):
+            return factor, numerator, denominator
         case Binary(Operator.MULTIPLY, NumberLiteral(factor), inner) | Binary(
             Operator.MULTIPLY, inner, NumberLiteral(factor)
         ):
             ratio = _written(inner)
             return None if ratio is None else (factor * ratio[0], *ratio[1:])
-        case _:
-            return None
-
-
-def _scaled(top: Binary, denominator: str) -> tuple[Fraction, str, str] | None:
-    match top:
-        case Binary(_, NumberLiteral(factor), Name(numerator)) | Binary(
-            _, Name(numerator), NumberLiteral(factor)
-        ):
-            return factor, numerator, denominator
         case _:
             return None
 

@@ -131,7 +131,7 @@ def _chances(measurements: Sequence[Measurement]) -> list[list[Chances]]:
     if len(measurements) > _FEW_TOGETHER:
         return []
     ways = product((False, True), repeat=len(measurements) - 1)
-    return [[Chances(0, mirrored=each) for each in (False, *way)] for way in ways]
+    return [[Chances(0, mirrored=other_way) for other_way in (False, *way)] for way in ways]
 
 
 def contributions(ppi: Ppi, measurements: Sequence[Measurement], cases: int) -> tuple[float, ...]:

@@ -328,8 +328,8 @@ def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseO
     own = _own(root, request.ppi)
     chosen = tuple(node for node in functions(root) if node.path in own)
     # Too many are refused with their plan, without comparing each with every leaf.
-    known = len(chosen) == len(own)
-    if not known or not (len(chosen) > MOST_FUNCTIONS or _is_admissible(chosen, root)):
+    all_exist = len(chosen) == len(own)
+    if not all_exist or not (len(chosen) > MOST_FUNCTIONS or _is_admissible(chosen, root)):
         names = " and ".join(choice.function for choice in request.ppi.release.noise)
         raise NotReleasable(
             f"'{names}' is not an admissible set", hint=_sets_hint(root, request, epsilon)
@@ -339,10 +339,10 @@ def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseO
 
 def _own(root: Inner, ppi: Ppi) -> dict[str, NoiseOn]:
     """The wishes for single functions by their paths."""
-    known = {node.path for node in functions(root)}
+    paths = {node.path for node in functions(root)}
     own: dict[str, NoiseOn] = {}
     for choice in ppi.release.noise:
-        path = _path(choice.function, ppi.id, known)
+        path = _path(choice.function, ppi.id, paths)
         if path in own:
             raise NotReleasable(
                 f"'{function_name(path)}' is named twice as a function that carries noise",

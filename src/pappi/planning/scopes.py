@@ -145,7 +145,7 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
     elif ppi.scope.cases is not None or _filters(ppi):
         guess = _Part(Fraction(1), "assuming that all pass the filter")
     # The latest are the latest of those that a scope lets pass; a measure's filter comes after.
-    parts = [each for each in (group, guess) if each is not None]
+    parts = [part for part in (group, guess) if part is not None]
     if latest is not None and not _filters(ppi):
         cases, parts = cases * guess.share, parts[:-1]
         reasons.append(guess.because)
@@ -202,7 +202,7 @@ class _Part:
 def _smallest_group(log: PublicLog, ppi: Ppi) -> _Part | None:
     """Of the groups that are asked for, among all that are declared; None where there is one."""
     groupings = (measure.grouping for _, measure in aggregated_measures(ppi.measure))
-    grouping = next((each for each in groupings if each is not None), None)
+    grouping = next(filter(None, groupings), None)
     if grouping is None:
         return None
     attribute = grouping.by.attribute
