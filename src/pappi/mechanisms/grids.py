@@ -640,10 +640,6 @@ class NoisyBins:
         inside = clamp((limit - start) / (end - start), 0.0, 1.0)
         return values[0] + inside * (values[1] - values[0]), low, high
 
-    def share_in(self, number: int, confidence: float = CONFIDENCE) -> WithInterval:
-        """The share of cases in one bin."""
-        return self._share_of([own == number for own in range(self.bins.number)], confidence)
-
     def _share(self, edge: int, confidence: float) -> WithInterval:
         """Of cases up to an edge; in the value that is shown, no bin has less than nothing."""
         if edge in (0, self.bins.number):

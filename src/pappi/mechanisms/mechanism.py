@@ -244,15 +244,13 @@ class Estimate:
     least_cases: float | None = None
 
 
-def counted(
-    value: float, cases: float, reach: Callable[[float], float], ceiling: float | None = None
-) -> Estimate:
+def counted(value: float, cases: float, reach: Callable[[float], float]) -> Estimate:
     """A value that is nothing without cases, with the released number of them.
 
     `reach` is the margin of that number at a confidence.
     """
     least = cases - reach(ALL_BUT_SURE)
-    return Estimate(value, max(cases, 0.0), ceiling, reach(CONFIDENCE), least)
+    return Estimate(value, max(cases, 0.0), None, reach(CONFIDENCE), least)
 
 
 class PairNoise(Protocol):

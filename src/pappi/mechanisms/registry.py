@@ -100,12 +100,13 @@ def names_for(kind: str) -> tuple[str, ...]:
 # --- by name --------------------------------------------------------------------------
 
 
-def mechanisms_of(
-    function: str, *, loose: bool = False, adjacency: Adjacency = Adjacency.ADD_REMOVE
-) -> tuple[str, ...]:
-    """The names of the mechanisms for a function, the default first; none if it is unknown."""
-    bounds = Looseness() if loose and function != "share" else None
-    task = Task(function, UNIT_INTERVAL, Fraction(1), adjacency, integral=False, loose=bounds)
+def mechanisms_of(function: str, *, loose: bool = False) -> tuple[str, ...]:
+    """The names of the mechanisms for a function, the default first; none if it is unknown.
+
+    Under add-remove: where the number of values is public there may be more.
+    """
+    common = UNIT_INTERVAL, Fraction(1), Adjacency.ADD_REMOVE, False
+    task = Task(function, *common, loose=Looseness() if loose and function != "share" else None)
     return tuple(mechanism.name for mechanism in registered() if mechanism.answers(task))
 
 
