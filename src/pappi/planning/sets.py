@@ -680,19 +680,23 @@ def stretches_of(condition: SingleInstance | None) -> Stretches | None:
     """Of a condition on one measure, by comparisons with constants; None of any other."""
     if not isinstance(condition, DerivedSingleInstance) or len(condition.variables) != 1:
         return None
-    ((name, base),) = condition.variables
-    cuts: set[Fraction] = set()
-    if not _gather(condition.formula, name, base, cuts) or not cuts:
+    ((name, base),), formula = condition.variables, condition.formula
+    sides = {atom: _lower_side(atom, name, base) for atom in _atoms(formula)}
+    cuts = {atom: side for atom, side in sides.items() if side is not None}
+    if len(cuts) < len(sides):
         return None
-    rising = tuple(sorted(cuts))
-    above = rising[-1] + 1
-    holds = tuple(_holds(condition.formula, base, value) for value in (*rising, above))
+    rising = sorted({last for last, _ in cuts.values()})
+    holds = tuple(
+        _is_true(formula, {atom: (value <= last) is below for atom, (last, below) in cuts.items()})
+        for value in (*rising, rising[-1] + 1)
+    )
     everyone = is_total(base) or spans_case(base)
     left_out = condition.missing is Missing.LEFT_OUT
+    # A comparison with nothing is false.
     of_others = condition.missing is Missing.TRUE or (
-        condition.missing is None and _holds_of_nothing(condition.formula)
+        condition.missing is None and _is_true(formula, dict.fromkeys(cuts, False))
     )
-    return Stretches(base, rising, holds, everyone or left_out, of_others and not everyone)
+    return Stretches(base, tuple(rising), holds, everyone or left_out, of_others and not everyone)
 
 
 def histogram_of(
@@ -744,52 +748,38 @@ def _compared(formula: Expression, name: str) -> tuple[Operator, Fraction] | Non
     return (operator, right.value) if isinstance(right, NumberLiteral) else None
 
 
-def _gather(formula: Expression, name: str, base: SingleInstance, cuts: set[Fraction]) -> bool:
-    """All cuts of a formula; whether it is made of comparisons that have some."""
-    match formula:
-        case Not(operand=operand):
-            return _gather(operand, name, base, cuts)
-        case Binary(operator=Operator.AND | Operator.OR, left=left, right=right):
-            return _gather(left, name, base, cuts) and _gather(right, name, base, cuts)
-    compared = _compared(formula, name)
-    cut = None if compared is None else _cut(*compared, base)
-    if cut is not None:
-        cuts.add(cut)
-    return cut is not None
-
-
-def _cut(operator: Operator, limit: Fraction, base: SingleInstance) -> Fraction | None:
-    """The last value on the lower side of a comparison."""
-    if operator in (Operator.AT_MOST, Operator.GREATER):
-        return _last(limit, base)
-    return Fraction(math.ceil(limit) - 1) if _is_whole(base) else None
-
-
-def _holds(formula: Expression, base: SingleInstance, value: Fraction) -> bool:
-    """Of a case with that value."""
-    match formula:
-        case Not(operand=operand):
-            return not _holds(operand, base, value)
-        case Binary(operator=Operator.AND, left=left, right=right):
-            return _holds(left, base, value) and _holds(right, base, value)
-        case Binary(operator=Operator.OR, left=left, right=right):
-            return _holds(left, base, value) or _holds(right, base, value)
-    (name,) = {side.name for side in (formula.left, formula.right) if isinstance(side, Name)}  # type: ignore[union-attr]
-    compared = _compared(formula, name)
+def _lower_side(
+    comparison: Expression, name: str, base: SingleInstance
+) -> tuple[Fraction, bool] | None:
+    """The last value on the lower side of a comparison, and whether it holds there."""
+    compared = _compared(comparison, name)
     if compared is None:
-        raise AssertionError("only comparisons were gathered")
-    cut = _cut(*compared, base)
-    is_below = cut is not None and value <= cut
-    return is_below is (compared[0] in (Operator.LESS, Operator.AT_MOST))
+        return None
+    operator, limit = compared
+    holds = operator in (Operator.LESS, Operator.AT_MOST)
+    if operator in (Operator.AT_MOST, Operator.GREATER):
+        return _last(limit, base), holds
+    return (Fraction(math.ceil(limit) - 1), holds) if _is_whole(base) else None
 
 
-def _holds_of_nothing(formula: Expression) -> bool:
-    """Of a case without a value: a comparison with nothing is false."""
+def _atoms(formula: Expression) -> Iterator[Expression]:
+    """What a formula puts together by `not`, `and` and `or`."""
     match formula:
         case Not(operand=operand):
-            return not _holds_of_nothing(operand)
+            yield from _atoms(operand)
+        case Binary(operator=Operator.AND | Operator.OR, left=left, right=right):
+            yield from (*_atoms(left), *_atoms(right))
+        case _:
+            yield formula
+
+
+def _is_true(formula: Expression, truths: Mapping[Expression, bool]) -> bool:
+    """By the truths of its atoms."""
+    match formula:
+        case Not(operand=operand):
+            return not _is_true(operand, truths)
         case Binary(operator=Operator.AND, left=left, right=right):
-            return _holds_of_nothing(left) and _holds_of_nothing(right)
+            return _is_true(left, truths) and _is_true(right, truths)
         case Binary(operator=Operator.OR, left=left, right=right):
-            return _holds_of_nothing(left) or _holds_of_nothing(right)
-    return False
+            return _is_true(left, truths) or _is_true(right, truths)
+    return truths[formula]
