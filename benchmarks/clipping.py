@@ -281,10 +281,10 @@ def cost(members: int, epsilon: Fraction, cases: int = 500) -> Cost:
     One mean without it is released by two bins.
     """
     bounds, adjacency = Bounds(Fraction(0), Fraction(1)), Adjacency.ADD_REMOVE
-    mean = Contribution("mean", bounds, integral=False, told=True)
+    mean = Contribution("mean", bounds, integral=False, counts_beyond=True)
     margins = []
     for told in (False, True):
-        class_ = PresenceClass((replace(mean, told=told),) * members, everyone=True)
+        class_ = PresenceClass((replace(mean, counts_beyond=told),) * members, everyone=True)
         mechanism = joint_members((class_,), epsilon, adjacency)[0]
         if members == 1 and not told:
             mechanism = TwoBin(bounds, epsilon, adjacency, integral=False)

@@ -50,10 +50,10 @@ from pappi.mechanisms import (
     TwoBin,
     TwoBinRatio,
 )
-from pappi.mechanisms.bins import noise_tail
-from pappi.mechanisms.exponential import CellLaw
+from pappi.mechanisms.grids import noise_tail
+from pappi.mechanisms.hexagon import HexagonLaw
 from pappi.mechanisms.histogram import HistogramLaw
-from pappi.mechanisms.laws import HexagonLaw, StagedLaw
+from pappi.mechanisms.laws import CellLaw, StagedLaw
 from pappi.planning import Measurement, Plan, plan_options, plan_ppi
 from pappi.planning.bounds import bounds_of, is_integral
 from pappi.planning.measurements import Request, measurements_of
@@ -392,7 +392,7 @@ def _of_steps(law: StepLaw, u: Floats) -> Floats:
 
 
 def _of_hexagon(law: HexagonLaw, draws: Draws) -> tuple[Floats, Floats]:
-    """As `noise.hexagonal_laplace`; of a scale so fine that no draw is thrown back."""
+    """As `hexagon.hexagonal_laplace`; of a scale so fine that no draw is thrown back."""
     corners = np.array([(1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1)])
     corner = np.floor(6 * draws()).astype(int)
     i, j = (-float(law.scale) * np.log(np.maximum(draws(), 1e-300)) for _ in range(2))

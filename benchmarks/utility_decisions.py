@@ -19,7 +19,8 @@ import numpy as np
 
 from benchmarks.utility_papers import aimed, around
 from benchmarks.utility_values import Cell, Floats, all_cells
-from pappi.mechanisms import Limit, NoisyMargin, Task, tails
+from pappi.mechanisms import Limit, NoisyMargin, Task
+from pappi.mechanisms.laws import laplace_at_least
 from pappi.values import Adjacency, Bounds
 
 FALLOFF = 3
@@ -77,7 +78,7 @@ def ours_right(values: Floats, bounds: Bounds, epsilon: Fraction, target: float)
     task = Task("mean", bounds, epsilon, add_remove, integral=False, limit=limit)
     mechanism = NoisyMargin.made_for(task)
     (margin,) = mechanism.statistics(values)
-    met = tails.at_least(-float(margin), mechanism.scale)
+    met = laplace_at_least(-float(margin), mechanism.scale)
     return met if values.mean() <= target else 1 - met
 
 

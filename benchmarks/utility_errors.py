@@ -26,9 +26,8 @@ from pappi.mechanisms import (
     TwoBinRatio,
     mechanism_for,
 )
-from pappi.mechanisms.exponential import CellLaw
 from pappi.mechanisms.interval import Points, RankScored
-from pappi.mechanisms.laws import StagedLaw
+from pappi.mechanisms.laws import CellLaw, StagedLaw
 from pappi.values import UNIT_INTERVAL, Adjacency
 
 _ADD_REMOVE = Adjacency.ADD_REMOVE

@@ -21,7 +21,7 @@ from experiments.intervals import Floats, Intervals
 from experiments.published import Published, truth_of
 from experiments.published_sample import PERCENT, PublishedSample
 from pappi.mechanisms import DiscreteLaplaceLaw, Law, PointLaw, Values
-from pappi.mechanisms.exponential import exponential_law
+from pappi.mechanisms.laws import exponential_law
 from pappi.values import Bounds
 
 STEPS = 2**20

@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from pappi.audit import AuditReport, Column, Data, audit_joint, handmade, steered_by
+from pappi.audit import AuditReport, Column, Data, Family, audit_joint, handmade, steered_by
 from pappi.checkpoint.audits import subject_of
-from pappi.mechanisms import Family
 from pappi.planning import Plan
 from pappi.values import Adjacency
 from tests.lengths import LONG

@@ -15,11 +15,12 @@ from pappi.audit import (
     Subject,
     SubjectReport,
     audit_subject,
+    families,
     report_record,
     spread,
     subjects_named,
 )
-from pappi.mechanisms import TwoBin, families
+from pappi.mechanisms import TwoBin
 from pappi.session import audit_query
 from tests.commands import Run
 from tests.small_logs import claims, workspace_with

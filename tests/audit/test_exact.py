@@ -14,17 +14,18 @@ from pappi.audit import (
     AuditReport,
     Column,
     Draw,
+    Family,
     Subject,
     audit_joint,
     audit_kinds,
-    audit_mechanism,
+    families,
     handmade,
     neighbours,
     promises_of,
     subjects_named,
 )
 from pappi.errors import UsageError
-from pappi.mechanisms import FUNCTIONS, Family, Mechanism, families, mechanism_for, mechanisms_of
+from pappi.mechanisms import FUNCTIONS, Mechanism, mechanism_for, mechanisms_of
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.audit.starts import FEWEST, FULL, PAIRS, in_turn, starts_of, starts_over
 
@@ -100,9 +101,9 @@ def test_nor_is_it_where_the_bounds_leave_out_zero(family: Family, adjacency: Ad
 def test_nor_is_it_where_floats_are_far_from_zero(
     function: str, name: str, adjacency: Adjacency
 ) -> None:
-    report = audit_mechanism(
-        mechanism_for(function, FAR, EPSILON, adjacency, integral=False, name=name),
-        Column(FAR),
+    report = audit_joint(
+        (mechanism_for(function, FAR, EPSILON, adjacency, integral=False, name=name),),
+        (Column(FAR),),
         adjacency=adjacency,
         epsilon=EPSILON,
         draw=seeded(2),
@@ -173,9 +174,9 @@ def test_some_neighbour_is_as_far_away_as_epsilon(
     """
     column = Column(UNIT_INTERVAL)
     interval = name == "interval"
-    report = audit_mechanism(
-        mechanism_for(function, UNIT_INTERVAL, EPSILON, adjacency, integral=False, name=name),
-        column,
+    report = audit_joint(
+        (mechanism_for(function, UNIT_INTERVAL, EPSILON, adjacency, integral=False, name=name),),
+        (column,),
         adjacency=adjacency,
         epsilon=EPSILON,
         draw=seeded(3),

@@ -123,7 +123,7 @@ def test_a_sample_of_all_that_can_be_asked_for_passes() -> None:
         except NotReleasable:
             continue
         names = tuple(part.mechanism.name for part in plan.measurements)
-        if PAIRS == SHORT and names.count("private ceiling") > 1:
+        if PAIRS == SHORT and names.count("private clipping bound") > 1:
             continue  # two laws of many ceilings each: a minute
         kind = (names, adjacency, unit, len(plan.groups), plan.ppi.scope.last_cases)
         kinds.setdefault(kind, (plan, Adjacency(adjacency), unit))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pappi.audit import Audited, AuditReport, Column, Draw, audit_joint, audit_mechanism
+from pappi.audit import Audited, AuditReport, Column, Draw, audit_joint
 from pappi.custody import NewLog
 from pappi.mechanisms import (
     Bins,
@@ -32,10 +32,10 @@ from pappi.mechanisms import (
     TwoBin,
     Values,
 )
-from pappi.mechanisms.exponential import exponential_law
+from pappi.mechanisms.grids import total
 from pappi.mechanisms.histogram import HistogramLaw
 from pappi.mechanisms.interval import Counts
-from pappi.mechanisms.lattice import total
+from pappi.mechanisms.laws import exponential_law
 from pappi.planning import Plan, plan_ppi, sets
 from pappi.ppinot import Ppi, parse_catalogue
 from pappi.session import Workspace
@@ -56,9 +56,9 @@ def seeded(seed: int) -> Draw:
 
 def audited(mechanism: Audited, adjacency: Adjacency, bounds: Bounds = HUNDRED) -> AuditReport:
     column = Column(bounds)
-    return audit_mechanism(
-        mechanism,
-        column,
+    return audit_joint(
+        (mechanism,),
+        (column,),
         adjacency=adjacency,
         epsilon=EPSILON,
         draw=seeded(7),
@@ -495,9 +495,9 @@ def test_a_loss_that_is_no_exact_number_fails_the_audit(loss: float) -> None:
 
 def test_too_few_pairs_fail_the_audit() -> None:
     mechanism = TwoBin(HUNDRED, EPSILON, ADD_REMOVE, integral=False)
-    report = audit_mechanism(
-        mechanism,
-        Column(HUNDRED),
+    report = audit_joint(
+        (mechanism,),
+        (Column(HUNDRED),),
         adjacency=ADD_REMOVE,
         epsilon=EPSILON,
         draw=lambda _: 0,

@@ -10,18 +10,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pappi.audit import Sampler, Trial, audit_sampler, promises_of
+from pappi.audit import Family, Sampler, Trial, audit_sampler, families, promises_of
 from pappi.audit.black_box import at_least, share_at_least, share_at_most
 from pappi.audit.sampling import chi_square_p
 from pappi.mechanisms import (
     DiscreteLaplaceLaw,
-    Family,
     JointLaw,
     Law,
     Outcome,
     PointLaw,
     Values,
-    families,
     system_randbelow,
 )
 from pappi.values import Adjacency

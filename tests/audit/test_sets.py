@@ -86,7 +86,7 @@ def some(*members: Contribution) -> PresenceClass:
 
 
 def told(member: Contribution) -> Contribution:
-    return replace(member, told=True)
+    return replace(member, counts_beyond=True)
 
 
 SHAPES: dict[str, Shape] = {
@@ -127,7 +127,7 @@ def patterns(shape: Shape) -> Iterator[Row]:
 
     Where what lies beyond is counted, also with values on both sides beyond.
     """
-    counted = any(each.told for each in shape)
+    counted = any(each.counts_beyond for each in shape)
     for there in itertools.product((True, False), repeat=len(shape)):
         for ends in ((0, 1), (1, 0), *(((-1, 2), (2, -1)) if counted else ())):
             yield tuple(
@@ -279,7 +279,7 @@ class BeyondLeftOut:
     def law(self, values: Values) -> Law:
         (told_class,) = self.shape
         number = int(told_class.statistics(values.reshape(-1, self.width))[-2])
-        members = tuple(replace(member, told=False) for member in told_class.members)
+        members = tuple(replace(member, counts_beyond=False) for member in told_class.members)
         untold = release_of((replace(told_class, members=members),), ADD_REMOVE)
         count = DiscreteLaplaceLaw(number, 1 / untold.epsilon) if self.noisy else PointLaw(number)
         return JointLaw((untold.law(values), count))
@@ -313,7 +313,7 @@ class CountedTwice:
         beyond = sum(
             int(member.lies_beyond(rows[:, i]).sum())
             for i, member in enumerate(members)
-            if member.told
+            if member.counts_beyond
         )
         *sums, _, number = law.centres
         return HullLaw((*sums, 2 * beyond - number, number), law.classes, law.epsilon)

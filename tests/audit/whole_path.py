@@ -197,7 +197,7 @@ PPIS: Mapping[str, str] = {
     "sum-untold": lines("{sum: {data: x}}", "[-10, 10]", release="{clipping: off}"),
     "mean-in-steps": lines(f"{{mean: {LASTED}}}", "[0 hours, 40 hours]", release=by("interval")),
     "mean-loose": lines(
-        f"{{mean: {LASTED}}}", "[0 hours, 40 hours, loose]", release=by("private ceiling")
+        f"{{mean: {LASTED}}}", "[0 hours, 40 hours, loose]", release=by("private clipping bound")
     ),
     "mean-private": lines(f"{{mean: {CLOCK}}}", "private"),
     "mean-aiming": lines(

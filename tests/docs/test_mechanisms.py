@@ -11,8 +11,8 @@ import pytest
 
 from pappi.mechanisms import RANK_TARGET, PrivateClippingBound, mechanism_names
 from pappi.mechanisms.clip import CHOICE_SHARE
-from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
-from pappi.mechanisms.loose import STEPS
+from pappi.mechanisms.grids import OCTAVES_OF_LOOSE_BOUNDS
+from pappi.mechanisms.interval import STEPS
 from pappi.planning import extreme_caution, plan_options, plan_ppi
 from pappi.ppinot import Ppi, parse_catalogue
 from pappi.values import Adjacency, Bounds, Epsilon, Kind, PublicLog, Vocabulary
@@ -149,7 +149,7 @@ def test_when_a_mean_is_answered_by_the_interval_mechanism(
 
 def test_loose_bounds_of_a_mean_are_replaced_by_a_ceiling() -> None:
     loose = ppi(MEAN[0], "bounds: [0, 1000000, loose]")
-    assert plan_ppi(loose, Epsilon.of("0.1"), facts(300)).mechanism == "private ceiling"
+    assert plan_ppi(loose, Epsilon.of("0.1"), facts(300)).mechanism == "private clipping bound"
 
 
 @pytest.mark.parametrize(("target", "better"), [(50, True), (20, False), (80, False)])

@@ -23,7 +23,7 @@ from textwrap import indent
 import pytest
 
 from pappi.checkpoint import queries
-from pappi.planning import cells, plan_ppi
+from pappi.planning import MOST_PERIODS, plan_ppi
 from pappi.ppinot import check_catalogue, model, parse_catalogue, reduced_form
 from pappi.ppinot.expressions import grammar
 from pappi.ppinot.expressions.evaluation import evaluate
@@ -155,7 +155,7 @@ def test_every_unit_of_time_is_listed(unit: str) -> None:
         f"{grammar.MAX_LENGTH:,} characters, {grammar.MAX_DEPTH} operations deep",
         f"{grammar.MAX_DIVISORS} divisors",
         f"{grammar.MAX_DIGITS} digits",
-        f"{cells.MOST_PERIODS:,} periods, of up to {model.MAX_COUNT} units",
+        f"{MOST_PERIODS:,} periods, of up to {model.MAX_COUNT} units",
         f"{scopes.MAX_TESTS} conditions on them; the last {model.MAX_CASES:,}",
         f"{queries.MOST_ANSWERS:,} answers",
         f"{queries.MOST_MEASURES:,} measures of a case, {queries.MOST_CALENDARS} working calendars",

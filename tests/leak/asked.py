@@ -93,9 +93,9 @@ MEASURES: dict[str, tuple[str, ...]] = {
         "bounds: [0, 10]",
     ),
     "loose": ("measure: {max: {data: damage}}", "bounds: [0, 100000, loose]"),
-    "private ceiling": (
+    "private clipping bound": (
         "measure: {mean: {data: damage}}", "bounds: [0, 100000, loose]",
-        "release: {mechanism: private ceiling}",
+        "release: {mechanism: private clipping bound}",
     ),
     "buckets": (
         "measure: {mean: {data: damage}}", _MONEY,

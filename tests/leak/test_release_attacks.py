@@ -61,17 +61,21 @@ GROUPED = {
         f"measure: {{mean: {A}, {BY}}}", "bounds: [0, 4]",
         "release: {mechanism: sample-and-aggregate, buckets: 3}",
     ),
-    "private ceiling": ppi(
+    "private clipping bound": ppi(
         f"measure: {{mean: {A}, {BY}}}", "bounds: [0, 400, loose]",
-        "release: {mechanism: private ceiling}",
+        "release: {mechanism: private clipping bound}",
     ),
 }  # fmt: skip
 
 
 # Not of a ceiling under replace, which takes a minute: there it is released as under add-remove.
 # Of the others replace comes first: it is there that a case can change its group.
-ASKED = [(n, a) for n in GROUPED for a in Adjacency if (n, a) != ("private ceiling", REPLACE)]
-KEPT = [place for place, (n, a) in enumerate(ASKED) if a is REPLACE or n == "private ceiling"]
+ASKED = [
+    (n, a) for n in GROUPED for a in Adjacency if (n, a) != ("private clipping bound", REPLACE)
+]
+KEPT = [
+    place for place, (n, a) in enumerate(ASKED) if a is REPLACE or n == "private clipping bound"
+]
 
 
 @pytest.mark.parametrize(("name", "adjacency"), thinned(ASKED, KEPT))

@@ -22,7 +22,7 @@ from pappi.mechanisms import (
     Mechanism,
     TwoBin,
     Values,
-    laplace_tails,
+    laplace_beyond,
 )
 from pappi.mechanisms.two_bin import TwoNoisyBins
 from pappi.planning import (
@@ -33,7 +33,7 @@ from pappi.planning import (
     plan_ppi,
     wanted_accuracy,
 )
-from pappi.planning.accuracy import Accuracy
+from pappi.planning.allotment import Accuracy
 from pappi.ppinot import Ppi, ReleaseChoice, Wanted
 from pappi.values import CONFIDENCES, DURATIONS, Adjacency, Epsilon, Quote
 from tests.unit.test_planning import COUNT_A, COUNT_B, DIFFERENCE, RATIO, TIMED, facts, ppi
@@ -203,9 +203,9 @@ def test_a_verdict_on_a_sum_is_told_apart_by_as_much_however_many_cases() -> Non
 def test_tails_are_known_for_every_step_and_distance(
     step: float, scale: Fraction, distance: float
 ) -> None:
-    found = laplace_tails(scale, step)
-    assert 0 <= found.beyond(distance) <= 1
-    assert 0 <= ErrorLaw(found.beyond, start=step).within(0.95) < math.inf
+    beyond = laplace_beyond(scale, step)
+    assert 0 <= beyond(distance) <= 1
+    assert 0 <= ErrorLaw(beyond, start=step).within(0.95) < math.inf
 
 
 @pytest.mark.parametrize("high", ["0.000001", "1", "1000", "10000000"])
@@ -238,7 +238,7 @@ def test_what_is_surer_is_wider_and_what_costs_more_is_closer(
 def test_every_way_to_release_has_a_margin_or_says_why_not() -> None:
     for asked in (TIMED, replace(TIMED, target=None), RATIO, DIFFERENCE, LOOSE):
         for option in plan_options(asked, Epsilon.of("0.5"), facts()):
-            if option.plan is not None and option.plan.mechanism != "private ceiling":
+            if option.plan is not None and option.plan.mechanism != "private clipping bound":
                 spread = plan_error_law(option.plan)
                 assert spread is not None
                 assert spread.within(0.5) > 0

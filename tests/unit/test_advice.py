@@ -32,7 +32,7 @@ from pappi.planning import (
     why_nothing,
 )
 from pappi.planning.advice import LADDER
-from pappi.planning.trials import SERIES_PERIODS
+from pappi.planning.forecasts import SERIES_PERIODS
 from pappi.ppinot import (
     EVERY_CASE,
     ROOT,

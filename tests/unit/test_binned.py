@@ -122,7 +122,7 @@ def test_a_histogram_and_a_share_of_its_own_about_the_same_cases_cover() -> None
 
 
 def test_a_number_that_is_read_off_its_class_covers() -> None:
-    mean = Contribution("mean", DAYS, integral=False, told=True)
+    mean = Contribution("mean", DAYS, integral=False, counts_beyond=True)
     rejected = Contribution("share", UNIT_INTERVAL, integral=True)
     classes = (PresenceClass((mean, rejected), everyone=True),)
     (member, _), (number,) = (

@@ -265,7 +265,7 @@ def test_bounds_with_a_unit_of_time_say_that_it_is_a_duration(measure: str) -> N
     [
         ("{mechanism: laplas}", "laplas", "did you mean 'laplace'?"),
         ("{answer: value, mechanism: twobin}", "twobin", "did you mean 'two-bin'?"),
-        ("{mechanism: gaussian}", "gaussian", "the mechanisms are 'private ceiling', "),
+        ("{mechanism: gaussian}", "gaussian", "the mechanisms are 'private clipping bound', "),
         ("{noise: {value: laplas}}", "laplas", "did you mean 'laplace'?"),
         ("{noise: {value: {share: 1, mechanism: rank}}}", "rank", "did you mean 'ranked'?"),
     ],

@@ -21,8 +21,7 @@ from pappi.mechanisms import (
     TwoBin,
     Values,
 )
-from pappi.mechanisms.exponential import CellLaw, falling_weights, log_above
-from pappi.mechanisms.laws import StagedLaw
+from pappi.mechanisms.laws import CellLaw, StagedLaw, falling_weights, log_above
 from pappi.values import Adjacency, Bounds
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE

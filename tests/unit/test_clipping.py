@@ -72,7 +72,7 @@ from tests.unit.test_tables import printed
 pytestmark = pytest.mark.outside
 
 TEN = Bounds(Fraction(0), Fraction(10))
-MEAN = Contribution("mean", TEN, integral=False, told=True)
+MEAN = Contribution("mean", TEN, integral=False, counts_beyond=True)
 VOCABULARY = Vocabulary(("A", "B"), {"cost": Kind.NUMBER})
 PLENTY = Epsilon.of(50)
 
@@ -109,7 +109,7 @@ def beyond_in(members: tuple[Contribution, ...], rows: Sequence[tuple[float, ...
 
 
 def test_a_case_is_beyond_if_one_of_its_told_values_is() -> None:
-    untold = replace(MEAN, told=False)
+    untold = replace(MEAN, counts_beyond=False)
     rows = [(5.0, 5.0), (11.0, 5.0), (11.0, -1.0), (5.0, -0.1), (np.inf, 5.0)]
     assert beyond_in((MEAN, MEAN), rows) == 4
     assert beyond_in((MEAN, untold), rows) == 3
@@ -132,9 +132,12 @@ def test_a_sum_counts_cut_values_as_the_bound_also_where_bounds_leave_zero_out()
 
 
 def test_a_class_that_counts_nothing_is_as_it_was_on_record() -> None:
-    plain = PresenceClass((replace(MEAN, told=False),), everyone=True)
+    plain = PresenceClass((replace(MEAN, counts_beyond=False),), everyone=True)
     assert written_set((plain,)) == '[["all", [["mean", "0", "10", false, 2097152]]]]'
-    for shape in ((plain,), (PresenceClass((MEAN, replace(MEAN, told=False)), everyone=False),)):
+    for shape in (
+        (plain,),
+        (PresenceClass((MEAN, replace(MEAN, counts_beyond=False)), everyone=False),),
+    ):
         assert read_set(written_set(shape)) == shape
 
 

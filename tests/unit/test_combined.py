@@ -31,7 +31,7 @@ from pappi.mechanisms import (
     with_number,
 )
 from pappi.mechanisms.combined import SummedNoise
-from pappi.mechanisms.tails import half_width, half_width_of_two
+from pappi.mechanisms.laws import half_width_of_two, laplace_half_width
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds, Epsilon, Period, Source
 from tests.lengths import length
 
@@ -41,7 +41,7 @@ ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 DAYS = Bounds(Fraction(0), Fraction(30))
 TENTH, THIRD = Fraction(1, 10), Fraction(1, 3)
 
-MEAN = Contribution("mean", DAYS, integral=False, told=True)
+MEAN = Contribution("mean", DAYS, integral=False, counts_beyond=True)
 SHARE = Contribution("share", UNIT_INTERVAL, integral=True)
 SUM = Contribution("sum", DAYS, integral=False)
 ALONE = joint_members((PresenceClass((MEAN,), everyone=True),), TENTH, ADD_REMOVE)
@@ -349,7 +349,7 @@ def test_quantiles_are_those_of_the_exact_laws_and_a_little_outwards(confidence:
     one = LaplaceSum(UNIT_INTERVAL, TENTH, ADD_REMOVE, True)  # noqa: FBT003
     two = TwoBin(UNIT_INTERVAL, TENTH, ADD_REMOVE, True)  # noqa: FBT003
     single = SummedNoise(((one.pair_noise, 1.0, 0.0),)).quantile(confidence)
-    assert 0 <= single - half_width(one.scale, confidence) <= 0.2
+    assert 0 <= single - laplace_half_width(one.scale, confidence) <= 0.2
     double = SummedNoise(((two.pair_noise, 0.0, 1.0),)).quantile(confidence)
     assert 0 <= double - half_width_of_two(two.scale, confidence) <= 0.4
     own, member = ALONE[0], ALONE[0].pair_noise

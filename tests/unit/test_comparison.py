@@ -36,7 +36,7 @@ LEAST, MOST = 0.93, 0.99
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE
 DAYS = Bounds(Fraction(0), Fraction(30))
 TENTH, ONE = Fraction(1, 10), Fraction(1)
-MEAN = Contribution("mean", DAYS, integral=False, told=True)
+MEAN = Contribution("mean", DAYS, integral=False, counts_beyond=True)
 SHARE = Contribution("share", UNIT_INTERVAL, integral=True)
 
 

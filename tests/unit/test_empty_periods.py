@@ -11,7 +11,13 @@ import pytest
 from pappi.checkpoint.answers import answer_of
 from pappi.checkpoint.queries import planned
 from pappi.ledger import KeyState
-from pappi.mechanisms import TwoBin, TwoBinRatio, tails
+from pappi.mechanisms import TwoBin, TwoBinRatio
+from pappi.mechanisms.laws import (
+    half_width_of_two,
+    laplace_at_least,
+    laplace_probability,
+    tail_of_two,
+)
 from pappi.planning import Plan
 from pappi.ppinot import parse_catalogue
 from pappi.report import answers_table
@@ -63,7 +69,7 @@ def test_noise_about_no_cases_is_never_a_firm_verdict(
 ) -> None:
     """The first bin as noise would leave it, the second so large that it decides by itself."""
     plan = plan_of(workspace, *lines)
-    reach = tails.half_width_of_two(Fraction(10), 0.99)
+    reach = half_width_of_two(Fraction(10), 0.99)
     few, many = (answered(workspace, plan, -5, reach + 5 + more) for more in (0, 1))
     # The interval alone would have decided: that is the fault this rule is for.
     assert few.interval.high is not None
@@ -87,25 +93,25 @@ def test_bands_of_a_period_that_may_be_empty_leave_everything_open(workspace: Wo
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(20), Fraction(10**6)])
 def test_one_empty_period_in_two_hundred_is_taken_for_more(scale: Fraction) -> None:
-    reach = tails.half_width_of_two(scale, 0.99)
-    assert tails.tail_of_two(scale, reach + 1) / 2 <= 0.005
-    assert tails.tail_of_two(scale, reach) / 2 > 0.005 or reach == 0
+    reach = half_width_of_two(scale, 0.99)
+    assert tail_of_two(scale, reach + 1) / 2 <= 0.005
+    assert tail_of_two(scale, reach) / 2 > 0.005 or reach == 0
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(2), Fraction(15)])
 def test_the_tail_of_two_noises_is_that_of_their_sum(scale: Fraction) -> None:
     far = int(40 * scale) + 20
-    one = [tails.probability(scale, z) for z in range(-far, far + 1)]
+    one = [laplace_probability(scale, z) for z in range(-far, far + 1)]
     for k in (1, 3, int(4 * scale) + 1):
-        beyond = sum(p * tails.at_least(k - z, scale) for z, p in enumerate(one, -far))
-        assert tails.tail_of_two(scale, k) == pytest.approx(2 * beyond, rel=1e-9)
+        beyond = sum(p * laplace_at_least(k - z, scale) for z, p in enumerate(one, -far))
+        assert tail_of_two(scale, k) == pytest.approx(2 * beyond, rel=1e-9)
 
 
 def test_a_margin_of_the_number_of_cases_comes_with_it() -> None:
     bounds = Bounds(Fraction(0), Fraction(1))
     share = TwoBin(bounds, TENTH, Adjacency.ADD_REMOVE, integral=True)
     found = share.estimate((40, 60))
-    assert (found.cases, found.cases_margin) == (100, tails.half_width_of_two(Fraction(10), 0.95))
+    assert (found.cases, found.cases_margin) == (100, half_width_of_two(Fraction(10), 0.95))
     assert share.estimate((-40, 10)).cases == 0
     public = replace(share, adjacency=Adjacency.REPLACE).estimate((3, 7))
     assert (public.cases, public.cases_margin, public.least_cases) == (7, 0, 7)

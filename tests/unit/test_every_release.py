@@ -175,7 +175,7 @@ def test_every_mechanism_answers_something_and_every_set_is_planned_somewhere() 
         if isinstance(found, Plan):
             used |= {part.mechanism.name for part in found.measurements}
             sets.add(tuple(function_name(part.path) for part in found.measurements))
-    assert used >= {"laplace", "two-bin", "interval", "hexagon", SAMPLED, "private ceiling"}
+    assert used >= {"laplace", "two-bin", "interval", "hexagon", SAMPLED, "private clipping bound"}
     assert sets >= {("value",), ("a", "b"), ("x", "c"), ("x.a", "x.b", "c"), ("x.y", "c")}
 
 

@@ -38,8 +38,8 @@ from pappi.checkpoint.queries import at_accuracy, planned, releases_of
 from pappi.custody import NewLog
 from pappi.errors import DefinitionError, UsageError
 from pappi.planning import Plan, expected_cases
-from pappi.planning.expected import ExpectedCases
-from pappi.planning.trials import _expected_half_widths
+from pappi.planning.forecasts import _expected_half_widths
+from pappi.planning.scopes import ExpectedCases
 from pappi.ppinot import (
     EVERY_CASE,
     Catalogue,
@@ -316,7 +316,7 @@ def test_a_median_is_forecast_wherever_in_its_bin_it_lies(monkeypatch: pytest.Mo
     for period in length(("every quarter",), ("every month", "every quarter")):
         assert all(LEAST <= ratio <= MOST for ratio in of_medians(period))
     for place in length((1.0,), (1.0, 0.95)):
-        monkeypatch.setattr("pappi.planning.trials._AROUND", np.full(1, place))
+        monkeypatch.setattr("pappi.planning.forecasts._AROUND", np.full(1, place))
         _expected_half_widths.cache_clear()
         assert not all(LEAST <= ratio <= MOST for ratio in of_medians("every quarter"))
     _expected_half_widths.cache_clear()
@@ -340,11 +340,11 @@ def test_a_forecast_that_ignores_what_it_rests_on_is_caught(
 ) -> None:
     """Planted: the same for each period, as it once was; for all groups; whatever the share."""
     if fault == "length":
-        monkeypatch.setattr("pappi.planning.expected.blocks_in", lambda _log, _scope: Fraction(1))
+        monkeypatch.setattr("pappi.planning.scopes.blocks_in", lambda _log, _scope: Fraction(1))
         means = [Question("mean", period) for period in PERIODS]
         assert off(means, LOG) == [each for each in means if each.period != "every month"]
     elif fault == "groups":
-        monkeypatch.setattr("pappi.planning.expected._smallest_group", lambda _log, _ppi: None)
+        monkeypatch.setattr("pappi.planning.scopes._smallest_group", lambda _log, _ppi: None)
         assert off([grouped := Question("mean", "every month", "groups")], LOG) == [grouped]
     else:
         filtered = Question("mean", "every month", "filter")

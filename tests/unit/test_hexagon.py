@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms import HexagonRatio, LaplaceSum, PointLaw, Values, system_randbelow
-from pappi.mechanisms.lattice import SUM_STEPS
-from pappi.mechanisms.laws import HexagonLaw, hexagon_norm
-from pappi.mechanisms.noise import hexagonal_laplace
+from pappi.mechanisms.grids import SUM_STEPS
+from pappi.mechanisms.hexagon import HexagonLaw, hexagon_norm, hexagonal_laplace
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.unit.test_noise import chi_square_is_plausible
 

@@ -24,7 +24,7 @@ from pappi.mechanisms import (
     mechanism_for,
     quantile_level,
 )
-from pappi.mechanisms.exponential import (
+from pappi.mechanisms.laws import (
     WEIGHT_BITS,
     exp_minus_above,
     exponential_law,

@@ -24,7 +24,7 @@ from pappi.mechanisms import (
     Values,
     mechanism_for,
 )
-from pappi.mechanisms.exponential import falling_weights
+from pappi.mechanisms.laws import falling_weights
 from pappi.values import Adjacency, Bounds
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pappi.errors import NotReleasable
 from pappi.mechanisms import PER_CASE, Limit, MeanMargin, RatioMargin, quantile_level
-from pappi.mechanisms.margins import Margin, margin_for
+from pappi.mechanisms.threshold import Margin, margin_for
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.lengths import length
 

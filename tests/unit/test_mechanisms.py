@@ -27,8 +27,8 @@ from pappi.mechanisms import (
     mechanism_for,
     mechanisms_of,
 )
-from pappi.mechanisms.lattice import SUM_STEPS, total
-from pappi.mechanisms.pivot import covering_scale, share_interval, weighted_tail
+from pappi.mechanisms.grids import SUM_STEPS, total
+from pappi.mechanisms.two_bin import covering_scale, share_interval, weighted_tail
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.lengths import pairwise
 

@@ -12,7 +12,13 @@ import numpy as np
 import pytest
 
 import pappi
-from pappi.mechanisms import RandBelow, discrete_laplace, system_randbelow, tails
+from pappi.mechanisms import RandBelow, discrete_laplace, system_randbelow
+from pappi.mechanisms.laws import (
+    laplace_deviation,
+    laplace_half_width,
+    laplace_probability,
+    laplace_tail,
+)
 from pappi.mechanisms.noise import _coin_exp_minus
 
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(7, 3), Fraction(20), Fraction(2**20, 3)]
@@ -33,7 +39,7 @@ def binned(draws: list[int], scale: Fraction) -> tuple[list[int], list[float]]:
     counts = Counter(sum(z >= edge for edge in edges) for z in draws)
 
     def at_least(z: int) -> float:
-        beyond = tails.tail(scale, abs(z) + (z <= 0)) / 2
+        beyond = laplace_tail(scale, abs(z) + (z <= 0)) / 2
         return beyond if z > 0 else 1 - beyond
 
     chances = [1.0, *(at_least(edge) for edge in edges), 0.0]
@@ -115,18 +121,18 @@ def test_randomness_comes_from_the_operating_system_and_only_through_noise() -> 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(10)])
 def test_tails_and_deviation_agree_with_the_sum_of_probabilities(scale: Fraction) -> None:
-    masses = {z: tails.probability(scale, z) for z in range(-800, 801)}
+    masses = {z: laplace_probability(scale, z) for z in range(-800, 801)}
     assert math.isclose(sum(masses.values()), 1, rel_tol=1e-12)
     for k in (0, 1, 2, 7):
         beyond = sum(mass for z, mass in masses.items() if abs(z) >= k)
-        assert math.isclose(tails.tail(scale, k), beyond, rel_tol=1e-9)
+        assert math.isclose(laplace_tail(scale, k), beyond, rel_tol=1e-9)
     variance = sum(mass * z * z for z, mass in masses.items())
-    assert math.isclose(tails.deviation(scale), math.sqrt(variance), rel_tol=1e-9)
+    assert math.isclose(laplace_deviation(scale), math.sqrt(variance), rel_tol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(1), Fraction(10), Fraction(2**20)])
 @pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
 def test_the_half_width_is_the_smallest_that_covers(scale: Fraction, confidence: float) -> None:
-    width = tails.half_width(scale, confidence)
-    assert tails.tail(scale, width + 1) <= 1 - confidence + 1e-12
-    assert width == 0 or tails.tail(scale, width) > 1 - confidence - 1e-12
+    width = laplace_half_width(scale, confidence)
+    assert laplace_tail(scale, width + 1) <= 1 - confidence + 1e-12
+    assert width == 0 or laplace_tail(scale, width) > 1 - confidence - 1e-12

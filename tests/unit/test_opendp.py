@@ -23,7 +23,7 @@ from pappi.mechanisms import (
     TwoBin,
     system_randbelow,
 )
-from pappi.mechanisms.exponential import exponential_law
+from pappi.mechanisms.laws import exponential_law
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.unit.test_noise import binned, chi_square_is_plausible
 

@@ -85,11 +85,11 @@ WAYS: dict[str, tuple[tuple[str, ...], str]] = {
         "interval + sample-and-aggregate",
     ),
     "max, ranked": ((MAX, LOOSE_DAYS, "release: {mechanism: ranked}"), "ranked"),
-    "mean, private ceiling": (
-        (MEAN, LOOSE_DAYS, "release: {mechanism: private ceiling}"),
-        "private ceiling",
+    "mean, private clipping bound": (
+        (MEAN, LOOSE_DAYS, "release: {mechanism: private clipping bound}"),
+        "private clipping bound",
     ),
-    "sum, private bounds": ((SUM, PRIVATE), "private ceiling"),
+    "sum, private bounds": ((SUM, PRIVATE), "private clipping bound"),
     "median, private bounds": ((MEDIAN, PRIVATE), "interval"),
 }
 
@@ -239,7 +239,9 @@ def test_what_was_asked_is_the_plan_that_is_marked_as_chosen(workspace: Workspac
 
 
 def test_a_ceiling_that_was_chosen_privately_is_told_with_the_value(workspace: Workspace) -> None:
-    (series,) = workspace.checkpoint().release(a_catalogue(*WAYS["mean, private ceiling"][0]), "5")
+    (series,) = workspace.checkpoint().release(
+        a_catalogue(*WAYS["mean, private clipping bound"][0]), "5"
+    )
     assert all(a.ceiling is not None and 0 < a.ceiling <= 1000 for a in series.answers)
     assert "private clipping bound" in series.caution
     (plain,) = workspace.checkpoint().release(a_catalogue(MEAN, DAYS), "1")
@@ -257,6 +259,22 @@ def is_free(workspace: Workspace, asked: Catalogue, then: Catalogue) -> bool:
     (quote,) = analyst.preview(then, "1")
     assert quote.new_charges in (0, quote.charges)
     return quote.new_charges == 0
+
+
+def test_a_mechanism_may_have_the_name_it_had_and_is_told_by_the_one_it_has(
+    workspace: Workspace,
+) -> None:
+    analyst = workspace.checkpoint()
+    earlier, now = (
+        a_catalogue(MEAN, LOOSE_DAYS, f"release: {{mechanism: {name}}}")
+        for name in ("private ceiling", "private clipping bound")
+    )
+    released = analyst.release(earlier, "1", anyway=True)
+    mechanisms = {answer.guarantee.mechanism for one in released for answer in one.answers}
+    assert mechanisms == {"private clipping bound"}
+    again = analyst.release(now, "1", anyway=True)
+    assert records(again) == records(released)
+    assert all(answer.replayed for one in again for answer in one.answers)
 
 
 TARGETED = {

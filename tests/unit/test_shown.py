@@ -20,7 +20,7 @@ import pytest
 from pappi.checkpoint import LocalSession
 from pappi.errors import DefinitionError, NotFound, NotReleasable, Refused, TellsNothing, UsageError
 from pappi.mechanisms import ErrorLaw
-from pappi.planning.views import law_of_difference
+from pappi.planning.forecasts import law_of_difference
 from pappi.ppinot import Catalogue, check_catalogue, parse_catalogue, parse_view
 from pappi.ppinot.notations import parse_definitions, write_definitions
 from pappi.ppinot.notations.java import ignored_by_java

@@ -26,7 +26,7 @@ from pappi.checkpoint.levels import two_levels
 from pappi.custody import NewLog
 from pappi.errors import UsageError
 from pappi.mechanisms import IntervalExtreme
-from pappi.mechanisms.pivot import share_interval
+from pappi.mechanisms.two_bin import share_interval
 from pappi.ppinot import AggregatedMeasure, Bounding, Catalogue, parse_catalogue
 from pappi.report import flat_records
 from pappi.series import smoothed, smoothed_all, smoothed_values, whole_id

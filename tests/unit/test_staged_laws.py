@@ -18,8 +18,7 @@ from pappi.mechanisms import (
     StepLaw,
     system_randbelow,
 )
-from pappi.mechanisms.exponential import CellLaw, log_above
-from pappi.mechanisms.laws import NoisySign, StagedLaw
+from pappi.mechanisms.laws import CellLaw, NoisySign, StagedLaw, log_above
 from tests.lengths import length
 from tests.unit.test_noise import chi_square_is_plausible
 

@@ -32,8 +32,6 @@ UNUSED = (
     "pappi.checkpoint.levels",
     "pappi.report.drawing",
     "pappi.report.elements",
-    "pappi.mechanisms.comparison",
-    "pappi.mechanisms.family",
     "numpy.ma",
     "concurrent.futures",
 )

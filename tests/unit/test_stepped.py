@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pappi.audit import JointRelease, neighbours
 from pappi.errors import NotReleasable
 from pappi.mechanisms import RANGE_STEPS, SteppedMean, SteppedSum, Values
-from pappi.mechanisms.exponential import falling_weights
+from pappi.mechanisms.laws import falling_weights
 from pappi.values import Adjacency, Bounds
 
 ADD_REMOVE, REPLACE = Adjacency.ADD_REMOVE, Adjacency.REPLACE

@@ -42,10 +42,9 @@ from pappi.mechanisms import (
     mechanism_for,
     system_randbelow,
 )
-from pappi.mechanisms.exponential import falling_weights
-from pappi.mechanisms.laws import NoisySign, StagedLaw
-from pappi.mechanisms.margins import QuantileMargin
-from pappi.mechanisms.pivot import weighted_tail
+from pappi.mechanisms.laws import NoisySign, StagedLaw, falling_weights
+from pappi.mechanisms.threshold import QuantileMargin
+from pappi.mechanisms.two_bin import weighted_tail
 from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 from tests.lengths import length, pairwise
 

@@ -14,7 +14,7 @@ import pytest
 
 import pappi
 from pappi import mechanisms
-from pappi.audit import Column, audit_mechanism, steered_by, subjects_named
+from pappi.audit import Column, audit_joint, steered_by, subjects_named
 from pappi.checkpoint.audits import audit_plan
 from pappi.custody import NewLog
 from pappi.errors import NotReleasable
@@ -183,9 +183,9 @@ def test_it_is_audited_by_name() -> None:
 def test_it_is_audited_by_itself() -> None:
     bounds, epsilon = Bounds(Fraction(-5), Fraction(5)), Fraction(1, 3)
     mechanism = ToyMean(bounds, epsilon, Adjacency.REPLACE, True)  # noqa: FBT003
-    report = audit_mechanism(
-        mechanism,
-        Column(bounds),
+    report = audit_joint(
+        (mechanism,),
+        (Column(bounds),),
         adjacency=Adjacency.REPLACE,
         epsilon=epsilon,
         draw=steered_by(1),
@@ -288,7 +288,7 @@ def test_a_module_that_knows_a_mechanism_is_caught(fault: str) -> None:
 
 
 def test_a_table_by_the_names_of_mechanisms_is_caught() -> None:
-    assert known_names("CAUTIONS = {'private ceiling': 'larger values count less'}")
+    assert known_names("CAUTIONS = {'private clipping bound': 'larger values count less'}")
     assert not known_names("CAUTIONS = {}")
 
 

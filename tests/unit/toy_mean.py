@@ -22,7 +22,9 @@ from pappi.mechanisms import (
     Replaced,
     Values,
     clamp,
-    tails,
+    laplace_deviation,
+    laplace_half_width,
+    laplace_tail,
 )
 
 
@@ -55,7 +57,7 @@ class ToyMean(NoisyIntegers):
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """Each of the two is further off at most half as often as both together may be."""
-        off = tails.half_width(self.scale, (1 + confidence) / 2)
+        off = laplace_half_width(self.scale, (1 + confidence) / 2)
         low, high = self._mean(noisy[0] - off, noisy[1] + off), self.output_range[1]
         return low, high if noisy[1] <= off else self._mean(noisy[0] + off, noisy[1] - off)
 
@@ -65,14 +67,14 @@ class ToyMean(NoisyIntegers):
             return float(limit >= high)
         share = (limit - low) / (high - low)
         off = noisy[0] - share * noisy[1]
-        rarely = min(tails.tail(self.scale, math.ceil(abs(off) / (1 + share))), 0.5)
+        rarely = min(laplace_tail(self.scale, math.ceil(abs(off) / (1 + share))), 0.5)
         return rarely if off > 0 else 1 - rarely
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         low, high = self.output_range
         centre = (low + high) / 2 if at is None else clamp(at, low, high)
         share = (centre - low) / (high - low)
-        noise = tails.deviation(self.scale) / self.lattice.span / max(cases, 1.0)
+        noise = laplace_deviation(self.scale) / self.lattice.span / max(cases, 1.0)
         return (high - low) * noise * math.hypot(1.0, share)
 
     def _mean(self, points: int, spans: int) -> float:

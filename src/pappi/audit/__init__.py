@@ -17,19 +17,21 @@ from pappi.audit.black_box import (
     audit_samples,
     standard_query,
 )
-from pappi.audit.exact import AuditReport, audit_joint, audit_kinds, audit_mechanism
+from pappi.audit.exact import AuditReport, audit_joint, audit_kinds
 from pappi.audit.neighbours import Column, Data, Draw, Row, handmade, neighbours, steered_by
 from pappi.audit.reports import SubjectReport, audit_subject, loss_as_float, report_record, spread
 from pappi.audit.sampling import audit_sampler
 from pappi.audit.subjects import (
     STANDARD_EPSILON,
     Audited,
+    Family,
     InTwoGroups,
     JointRelease,
     OfTheLatest,
     Sampler,
     Subject,
     Trial,
+    families,
     ordinary_trial,
     promises_of,
     subjects_named,

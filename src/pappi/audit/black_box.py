@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.audit.neighbours import Data
-from pappi.mechanisms import OF_PUBLIC_NUMBER, quantile_level
+from pappi.mechanisms import quantile_level, registered
 from pappi.values import Adjacency
 
 FEWEST_SAMPLES = 2000
@@ -237,16 +237,20 @@ def standard_query(
     mechanism: str, function: str, adjacency: Adjacency, epsilon: Fraction
 ) -> BlackBoxQuery | None:
     """The query for one function over the cases; None if there is none."""
-    pairs = _pairs(function)
+    pairs = _PAIRS.get(function if quantile_level(function) is None else "quantile")
     if pairs is None:
         return None
+    pair = pairs[adjacency is Adjacency.REPLACE]
     measure, bounds = _measure(function, adjacency)
     # Only this mean must be named to be used, and only where the number of cases is public.
-    public = adjacency is Adjacency.REPLACE and OF_PUBLIC_NUMBER.get(function) == mechanism
+    public = adjacency is Adjacency.REPLACE and any(
+        kind.needs_public_number and kind.name == mechanism and function in kind.functions
+        for kind in registered()
+    )
     keys = (f"release: {{mechanism: {mechanism}}}",) if public else ()
     if not public and function in _WITH_CLIPPING and mechanism != _CLIPPING_MECHANISM:
         keys = ("release: {clipping: off}",)
-    return BlackBoxQuery(mechanism, adjacency, epsilon, measure, bounds, pairs[adjacency], keys)
+    return BlackBoxQuery(mechanism, adjacency, epsilon, measure, bounds, pair, keys)
 
 
 def _measure(function: str, adjacency: Adjacency) -> tuple[str, str]:
@@ -269,27 +273,17 @@ def _base(name: str, adjacency: Adjacency) -> str:
     return f"{{data: {name}}}"
 
 
-def _pairs(function: str) -> dict[Adjacency, Pair] | None:
-    if quantile_level(function) is not None:
-        return _both((_rows(1, 3), _rows(1, 3, 4)), (_rows(1, 3), _rows(4, 3)))
-    match function:
-        case "sum" | "mean":
-            return _both((_NONE, _rows(4)), (_rows(0), _rows(4)))
-        case "share":
-            return _both((_NONE, _rows(1)), (_rows(0), _rows(1)))
-        case "max":
-            return _both((_rows(3), _rows(3, 4)), (_rows(0, 3), _rows(4, 3)))
-        case "min":
-            return _both((_rows(1), _rows(1, 0)), (_rows(4, 1), _rows(0, 1)))
-        case "ratio":
-            return _both((_NONE, ((4.0, 4.0),)), (((0.0, 4.0),), ((4.0, 4.0),)))
-        case _:
-            return None
-
-
-def _both(add_remove: Pair, replaced: Pair) -> dict[Adjacency, Pair]:
-    return {Adjacency.ADD_REMOVE: add_remove, Adjacency.REPLACE: replaced}
-
-
 def _rows(*values: int) -> Data:
     return tuple((float(value),) for value in values)
+
+
+_PAIRS: dict[str, tuple[Pair, Pair]] = {
+    "quantile": ((_rows(1, 3), _rows(1, 3, 4)), (_rows(1, 3), _rows(4, 3))),
+    "sum": ((_NONE, _rows(4)), (_rows(0), _rows(4))),
+    "mean": ((_NONE, _rows(4)), (_rows(0), _rows(4))),
+    "share": ((_NONE, _rows(1)), (_rows(0), _rows(1))),
+    "max": ((_rows(3), _rows(3, 4)), (_rows(0, 3), _rows(4, 3))),
+    "min": ((_rows(1), _rows(1, 0)), (_rows(4, 1), _rows(0, 1))),
+    "ratio": ((_NONE, ((4.0, 4.0),)), (((0.0, 4.0),), ((4.0, 4.0),))),
+}
+"""Under add-remove, and under replace."""

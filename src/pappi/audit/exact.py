@@ -64,28 +64,6 @@ class AuditReport:
         return self.failure is None
 
 
-def audit_mechanism(
-    mechanism: Audited,
-    column: Column,
-    *,
-    adjacency: Adjacency,
-    epsilon: Fraction,
-    draw: Draw,
-    pairs: int = 2000,
-    starts: Sequence[Data] | None = None,
-) -> AuditReport:
-    """Audit one mechanism over values declared by `column`. See `audit_joint`."""
-    return audit_joint(
-        (mechanism,),
-        (column,),
-        adjacency=adjacency,
-        epsilon=epsilon,
-        draw=draw,
-        pairs=pairs,
-        starts=starts,
-    )
-
-
 def audit_joint(
     mechanisms: Sequence[Audited],
     columns: Sequence[Column],
@@ -198,14 +176,13 @@ class _Search:
 
     def _next(self) -> Data:
         """A random data set, or a mutation of the worst one or of one of the starts."""
-        bases = (*self.worst_pair[:1], *self._some_start()) if self.worst_pair else ()
+        bases: tuple[Data, ...] = () if self.worst_pair is None else self.worst_pair[:1]
+        if bases and self.starts:
+            bases = (*bases, self.starts[self.draw(len(self.starts))])
         choice = self.draw(1 + len(bases))
         if choice == len(bases):
             return random_data(self.columns, self.draw)
         return mutation(bases[choice], self.columns, self.draw)
-
-    def _some_start(self) -> tuple[Data, ...]:
-        return (self.starts[self.draw(len(self.starts))],) if self.starts else ()
 
     def _try_neighbours_of(self, data: Data, rows: Sequence[Row]) -> None:
         law = self.release.law(data)

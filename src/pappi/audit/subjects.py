@@ -2,31 +2,45 @@
 
 A subject is one promise. Each family of a mechanism makes one, and is audited by name; the
 checkpoint makes those of plans.
+
+A family is one mechanism for one function, tried out without a log. They are found in the registry,
+by the tasks that mechanisms say they answer: so whatever can be released belongs to a family, and
+no mechanism is known here by its class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pappi.audit.black_box import BlackBoxQuery, standard_query
 from pappi.audit.neighbours import Column, Data, handmade
 from pappi.errors import UsageError
 from pappi.mechanisms import (
-    Family,
+    FORMULA,
+    FUNCTIONS,
+    PART_OF_WHOLE,
+    RATIO,
+    InBuckets,
     JointLaw,
     Law,
+    Limit,
+    Looseness,
+    Mechanism,
     Outcome,
+    SumRatio,
+    Task,
     Values,
-    families,
+    current_name,
+    registered,
     system_randbelow,
 )
-from pappi.values import Adjacency
+from pappi.values import UNIT_INTERVAL, Adjacency, Bounds
 
 ALL = "all"
 
@@ -151,13 +165,166 @@ class InTwoGroups(_WithAPlace):
         rows = values.reshape(-1, self.width)
         in_second = rows[:, -1] > 0.5
         release = JointRelease(self.mechanisms)
-        return JointLaw(
-            tuple(release.law(_rows_of(rows[:, :-1], of)) for of in (~in_second, in_second))
+        laws = []
+        for group in (~in_second, in_second):
+            of_group = np.where(group[:, np.newaxis], rows[:, :-1], np.nan)
+            laws.append(release.law(tuple(map(tuple, of_group.tolist()))))
+        return JointLaw(tuple(laws))
+
+
+# --- families ---------------------------------------------------------------------------------
+
+_SIGNED = Bounds(Fraction(-100), Fraction(10))
+_POSITIVE = Bounds(Fraction(0), Fraction(100))
+_SMALL = Bounds(Fraction(0), Fraction(2))
+
+_FALLOFF = Fraction(3)
+_FOUR = Fraction(4)
+_OCTAVES = 3
+_BUCKETS = 4
+_MOST_IN_SUM = 10
+_OF_CASES = sorted((*FUNCTIONS, "p90"))
+
+
+Asked = Callable[[Task], Task]
+"""What is asked, made of a plain task of the function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A mechanism for one function, over real values and over whole numbers.
+
+    `bounds` are those of its values, `small` so narrow that few outcomes are likely. `asked` says
+    that the planner may answer a plain PPI of the function by it. Below the `least_epsilon` its
+    worst pairs have more cases than the audit's data sets. `adjacencies` are those it is for.
+    """
+
+    mechanism: str
+    function: str
+    kind: type[Mechanism]
+    task_of: Callable[[Bounds, Fraction, Adjacency, bool], Task]
+    bounds: Bounds
+    small: Bounds
+    width: int
+    asked: bool
+    least_epsilon: Fraction
+    adjacencies: tuple[Adjacency, ...]
+
+    def make(
+        self, bounds: Bounds, epsilon: Fraction, adjacency: Adjacency, *, integral: bool
+    ) -> Mechanism:
+        return self.kind.made_for(self.task_of(bounds, epsilon, adjacency, integral))
+
+    @property
+    def target(self) -> float:
+        """The limit that those which aim at one aim at."""
+        return float(_limit_within(self.bounds).value)
+
+
+def _limit_within(bounds: Bounds) -> Limit:
+    return Limit(bounds.low + bounds.width / 4, at_most=True)
+
+
+def _value(task: Task) -> Task:
+    """As a planner asks; the declared range of a sum is that of some cases."""
+    low, high = min(task.bounds.low, Fraction(0)), task.bounds.high
+    whole = task.integral or task.function == "share"
+    return replace(
+        task, integral=whole, output_range=Bounds(_MOST_IN_SUM * low, _MOST_IN_SUM * high)
+    )
+
+
+def _loose(task: Task) -> Task:
+    return replace(task, loose=Looseness(_OCTAVES))
+
+
+def _verdict(task: Task) -> Task:
+    return replace(task, limit=_limit_within(task.bounds))
+
+
+def _aimed(task: Task) -> Task:
+    return replace(_verdict(task), falloff=_FALLOFF)
+
+
+def _ratio(task: Task) -> Task:
+    within = task.function == PART_OF_WHOLE
+    return replace(task, ratio=SumRatio(Fraction(1), task.bounds, within=within))
+
+
+def _ratio_verdict(task: Task) -> Task:
+    return replace(_ratio(task), limit=Limit(Fraction(1, 3), at_most=True))
+
+
+def _in_buckets(task: Task) -> Task:
+    """Of a quotient, over a range that it often leaves."""
+    return replace(task, in_buckets=InBuckets(_quotient, 2, _BUCKETS))
+
+
+def _quotient(rows: Values) -> float | None:
+    """The same in whatever order the cases come."""
+    present = rows[~np.isnan(rows).any(axis=1)]
+    if not len(present):
+        return None
+    with np.errstate(all="ignore"):
+        return float(np.median(present[:, 0]) / np.median(present[:, 1]))
+
+
+def _families(
+    function: str,
+    asks: Asked,
+    plain: Asked | None = None,
+    *,
+    called: str = "",
+    bounds: Bounds = _SIGNED,
+    width: int = 1,
+    asked: bool = False,
+    least_epsilon: Fraction = Fraction(0),
+    mechanism: str = "",
+) -> Iterator[Family]:
+    """All that answer a task, but for those that answer the plain one in the same way."""
+    small = _SMALL
+    if function == "share":
+        bounds = small = UNIT_INTERVAL
+
+    def answer(asks: Asked, adjacency: Adjacency) -> set[type[Mechanism]]:
+        task = asks(Task(function, bounds, Fraction(1), adjacency, integral=False))
+        return {kind for kind in registered() if kind.answers(task)}
+
+    answered = {adjacency: answer(asks, adjacency) for adjacency in Adjacency}
+    for kind in registered():
+        adjacencies = tuple(adjacency for adjacency in Adjacency if kind in answered[adjacency])
+        if not adjacencies or (plain and kind in answer(plain, adjacencies[0])):
+            continue
+        yield Family(
+            mechanism or kind.name,
+            called or function,
+            kind,
+            lambda *common: asks(Task(function, *common)),
+            bounds,
+            small,
+            width,
+            asked,
+            least_epsilon,
+            adjacencies,
         )
 
 
-def _rows_of(rows: Values, group: NDArray[np.bool_]) -> Data:
-    return tuple(map(tuple, np.where(group[:, np.newaxis], rows, np.nan).tolist()))
+def families() -> Iterator[Family]:
+    """Every mechanism that is registered, for all that it answers."""
+    for function in _OF_CASES:
+        yield from _families(function, _value, asked=True)
+    for function in _OF_CASES:
+        yield from _families(function, _aimed, _value)
+    for function in _OF_CASES:
+        yield from _families(function, _verdict, mechanism="decision")
+    for function in sorted({*FUNCTIONS} - {"share"}):  # whose bounds are never loose
+        called = f"loose {function}"
+        yield from _families(function, _loose, _value, called=called, least_epsilon=_FOUR)
+    ratios = partial(_families, called="ratio", bounds=_POSITIVE, width=2)
+    yield from ratios(PART_OF_WHOLE, _ratio, asked=True)
+    yield from ratios(RATIO, _ratio)
+    yield from ratios(RATIO, _ratio_verdict, mechanism="decision")
+    yield from _families(FORMULA, _in_buckets, width=3)
 
 
 # --- promises ---------------------------------------------------------------------------------
@@ -236,7 +403,7 @@ def subjects_named(name: str, epsilon: Fraction = STANDARD_EPSILON) -> tuple[Sub
     >>> sorted({subject.function for subject in subjects_named("two-bin")})
     ['mean', 'ratio', 'share']
     """
-    available = tuple(families())
+    name, available = current_name(name), tuple(families())
     matching = [f for f in available if name in (ALL, f.mechanism, f.function)]
     if not matching:
         mechanisms = dict.fromkeys(family.mechanism for family in available)

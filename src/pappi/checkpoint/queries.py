@@ -21,7 +21,7 @@ from typing import Any
 
 from pappi.errors import Option, Refused, TellsNothing, UsageError
 from pappi.ledger import Account, Charge, canonical_json, canonical_object
-from pappi.mechanisms import Outcome, mechanism_names
+from pappi.mechanisms import Outcome, understood_names
 from pappi.planning import (
     DEAREST,
     EACH,
@@ -40,6 +40,7 @@ from pappi.planning import (
     wanted_accuracy,
     why_nothing,
     why_unseen,
+    with_current_names,
 )
 from pappi.ppinot import (
     Catalogue,
@@ -130,7 +131,7 @@ LEAST_EPSILON = Epsilon.of("0.001")
 def checked_log(registry: Registry, among: Collection[str], catalogue: Catalogue) -> LogDeclaration:
     """The log a catalogue is about, if every word of the catalogue fits it."""
     log = registry.log(catalogue.log, among)
-    require_sound(catalogue, log.public.vocabulary, mechanism_names())
+    require_sound(catalogue, log.public.vocabulary, understood_names())
     return log
 
 
@@ -254,7 +255,7 @@ def _instead(alternatives: Sequence[Alternative]) -> str:
 
 def _settled(ppi: Ppi, log: PublicLog) -> Ppi:
     """The PPI's base query, with everything that the log's declarations add to it."""
-    base = base_query(ppi)
+    base = with_current_names(base_query(ppi))
     return with_default_bounds(reduced_form(base, log.terms.anchor), log.terms.bounds)
 
 

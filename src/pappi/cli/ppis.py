@@ -18,7 +18,7 @@ from pappi.cli.options import (
     workspace_option,
 )
 from pappi.errors import DefinitionError, LedgerBroken, NotUnderstood, WorkspaceError
-from pappi.mechanisms import mechanism_names
+from pappi.mechanisms import understood_names
 from pappi.ppinot import (
     FORMATS,
     WRITTEN,
@@ -124,7 +124,7 @@ def check(catalogue: Path, workspace: str | None) -> None:
     """Find every problem in a catalogue, with line numbers."""
     definitions = catalogue_in(catalogue)
     vocabulary = _vocabulary(definitions, workspace)
-    problems = check_catalogue(definitions, vocabulary, mechanism_names())
+    problems = check_catalogue(definitions, vocabulary, understood_names())
     if vocabulary is not None and not problems:
         problems = open_workspace(workspace).checkpoint().unreleasable(definitions)
     for problem in problems:

@@ -49,7 +49,7 @@ from pappi.errors import Conflict, NotFound, UsageError
 from pappi.eventlog import EventReader, Profile
 from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress
 from pappi.ledger import Progress as Watch
-from pappi.mechanisms import mechanism_names, secret_bytes
+from pappi.mechanisms import secret_bytes, understood_names
 from pappi.planning import Proposal
 from pappi.ppinot import Catalogue, require_sound
 from pappi.report import Pack
@@ -409,7 +409,7 @@ class Custody:
         files = self._session.files
         with self._opened() as (ledger, registry):
             log = registry.log(catalogue.log)
-            require_sound(catalogue, log.public.vocabulary, mechanism_names())
+            require_sound(catalogue, log.public.vocabulary, understood_names())
             log.require_kept()
             # Durable when it returns: without the record no event is read.
             self._act(ledger, EntryKind.EXACT, look_payload(catalogue))

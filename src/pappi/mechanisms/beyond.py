@@ -117,11 +117,11 @@ class BeyondBounds:
             return self._limits_of_one(square, self.difference, self.cases)
         d, t = np.asarray(self.difference), np.asarray(self.cases)
         squared = t * t - square * self.of_cases
-        known = self.any_cases & (squared > 0)
-        squared = np.where(known, squared, 1.0)
+        is_known = self.any_cases & (squared > 0)
+        squared = np.where(is_known, squared, 1.0)
         root = np.sqrt(square * (self.of_difference * squared + self.of_cases * d * d))
         low, high = (np.clip((1 + (d * t + s * root) / squared) / 2, 0.0, 1.0) for s in (-1, 1))
-        return np.where(known, low, 0.0), np.where(known, high, 1.0)
+        return np.where(is_known, low, 0.0), np.where(is_known, high, 1.0)
 
     def _limits_of_one(self, square: float, d: float, t: float) -> tuple[float, float]:
         """The same to the last bit: an array of one takes long, and there are thousands."""
@@ -168,7 +168,7 @@ def hidden_by_bounds(
         unit = np.asarray(width)
     shown = np.where(unit > 0, unit, 1.0)
     place, bottom, top = (
-        (np.asarray(each) - low) / shown for each in (clipped.value, clipped.low, clipped.high)
+        (np.asarray(point) - low) / shown for point in (clipped.value, clipped.low, clipped.high)
     )
     # The noise of the number of cases moves a sum wherever it lies.
     turns = (-np.ones_like(place),) * 2 if clipped.is_sum else (1 - 2 * place, 2 * place - 1)

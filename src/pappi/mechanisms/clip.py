@@ -13,7 +13,7 @@ drawn as if there were 1/√C of it. The rest, ε₂ = ε − ε₁, answers the
 
 **Why it is private.** One case more raises counts, by at most 1, and lowers none; one that
 moves away from L does too, and one that moves towards it the opposite. So scores move one
-way, by at most 1, and the choice loses at most ε₁ at the full rate ε₁ (`exponential`). Given
+way, by at most 1, and the choice loses at most ε₁ at the full rate ε₁ (`laws`). Given
 C, the second stage loses at most ε₂, and it depends on the cases in no other way: together
 ε (`StagedLaw`).
 
@@ -33,10 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms.exponential import CellLaw, exponential_law
+from pappi.mechanisms.grids import LOOSE_FILL, GeometricGrid
 from pappi.mechanisms.laplace import LaplaceSum
-from pappi.mechanisms.lattice import LOOSE_FILL, GeometricGrid
-from pappi.mechanisms.laws import Law, Outcome, StagedLaw
+from pappi.mechanisms.laws import CellLaw, Law, Outcome, StagedLaw, exponential_law
 from pappi.mechanisms.mechanism import Estimate, Mechanism, Task, Values
 from pappi.mechanisms.two_bin import TwoBin
 from pappi.values import Bounds, Likelihood
@@ -54,8 +53,10 @@ _UNLIKELY = 1e-3  # a ceiling that does not matter for a predicted error
 class PrivateClippingBound(Mechanism):
     """The mean or sum of values cut at a clipping bound that is chosen privately."""
 
-    name: ClassVar[str] = "private ceiling"
+    name: ClassVar[str] = "private clipping bound"
+    earlier_name: ClassVar[str] = "private ceiling"
     functions: ClassVar[tuple[str, ...]] = ("mean", "sum")
+    needs_loose_bounds: ClassVar[bool] = True
     caution: ClassVar[str] = (
         "larger values count as a private clipping bound, chosen for each period "
         "with a quarter of ε"
@@ -65,10 +66,6 @@ class PrivateClippingBound(Mechanism):
     function: Literal["mean", "sum"]
     octaves: int
     either_sign: bool
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(PrivateClippingBound, cls).answers(task) and task.loose is not None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:

@@ -1,4 +1,5 @@
-"""Several releases of one function, added up: a year from its months, a sum from a mean.
+"""Several releases of one function, added up or compared: a year from its months, a sum from a
+mean, a month against the last one.
 
 A mean, share or sum is released as integers that give two numbers, v and t (`Mechanism.pair`).
 Those of disjoint cases add up: the pairs of twelve months, each with noise of its own, make that of
@@ -8,7 +9,7 @@ release has drawn its own, and it enters once.
 
 A mean at the share p of its bounds has V − λT = 0 without noise, λ = 2p − 1. So V − λT as released
 is noise alone, Σ wᵢ(vᵢ − λtᵢ), and the interval is the hull of all p at which it is not too large,
-as in `pivot` and `joint`. A sum is a weighted sum of V and T, and so is a number of cases.
+as in `two_bin` and `joint`. A sum is a weighted sum of V and T, and so is a number of cases.
 
 **A number of cases from elsewhere** (`with_number`). Another release may have counted the same
 cases, as N. Then V + c·(N − T) and T + g·(N − T) are as right as V and T, whatever c and g are:
@@ -29,9 +30,40 @@ numerically, and every step rounds outwards:
 - On the grid that it is found on, a distance counts as the next smaller one.
 
 Thresholds for |V − λT| are found at some λ, and lie on a straight line in between. They are convex
-in λ (quantiles of a symmetric log-concave law are a support function: see `pivot`), so the line
+in λ (quantiles of a symmetric log-concave law are a support function: see `two_bin`), so the line
 lies above them. λ and −λ have the same, unless a noise is `lopsided`: of a share that is read off a
 histogram, with more bins on one side of the limit than on the other.
+
+**Two figures compared** (`difference`, `ratio`). Both have noise of their own, drawn independently:
+they are of disjoint periods, or of two groups, each of which has its draw. (The members of one
+joint draw have not: they cannot be compared so.)
+
+**Sums** are linear in what was released, so the noise of their difference has an exact law: that
+of the sum of both noises.
+
+**Means, shares, ratios and formulas** are quotients of noisy numbers. Each has an interval [l, u]
+with the right coverage, the number of cases unknown. The difference gets its interval from those,
+by recovering from each limit how far the estimate may be off on that side (MOVER; Zou and Donner,
+Statistics in Medicine 27, 2008), which adds up in quadrature:
+
+    low  = a − b − √((a − l_a)² + (u_b − b)²),    high = a − b + √((u_a − a)² + (b − l_b)²)
+
+The noise has longer tails than a normal law, so a sum of two has shorter ones at the same
+deviation: the interval errs on the wide side. But a limit that lies where values can lie at all
+says nothing of how far off the estimate is, as the truth may well be there: such a distance is
+added, not squared. Then that figure never fails on this side, and the other one as rarely as its
+own interval does.
+
+**What no noise decides** is added, too. The interval of a median that is read off bins covers whole
+bins, and where in them it lies is a matter of the cases: of both figures it may be at the far end
+at once. Each then has the confidence (1 + c)/2, so that both hold with c. How far beyond the bounds
+cases may lie is likewise no noise (`Uncertain.below` and `above`).
+
+**Ratios** a/b of what cannot be negative are those r at which a − r·b may be 0, by the interval of
+that difference (as Fieller has it): the roots of a quadratic, or of a line where distances are
+added. If b may be 0, there is no upper end.
+
+Coverage is measured: `tests/unit/test_comparison.py`.
 """
 
 from __future__ import annotations
@@ -46,10 +78,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from pappi.mechanisms import tails
 from pappi.mechanisms.beyond import BeyondBounds
-from pappi.mechanisms.bins import clamp
-from pappi.mechanisms.laws import Law, Outcome
+from pappi.mechanisms.grids import clamp
+from pappi.mechanisms.laws import Law, Outcome, clamped_error, significance
 from pappi.mechanisms.mechanism import (
     Estimate,
     Mechanism,
@@ -57,7 +88,6 @@ from pappi.mechanisms.mechanism import (
     Values,
     counted,
 )
-from pappi.mechanisms.pivot import share_hull
 from pappi.mechanisms.prediction import (
     Chances,
     ErrorLaw,
@@ -66,7 +96,7 @@ from pappi.mechanisms.prediction import (
     Trial,
     TrialIntervals,
 )
-from pappi.mechanisms.two_bin import drawn_in_shares
+from pappi.mechanisms.two_bin import drawn_in_share, drawn_in_shares, share_hull
 from pappi.values import (
     CONFIDENCE,
     Adjacency,
@@ -129,7 +159,7 @@ class SummedNoise:
         step, slack, beyond = _tails(self.terms)
         if not step:
             return 0.0
-        enough = int(np.argmax(beyond <= tails.significance(confidence)))
+        enough = int(np.argmax(beyond <= significance(confidence)))
         return (enough or len(beyond)) * step + slack
 
 
@@ -151,8 +181,8 @@ def _tails(terms: tuple[Term, ...]) -> tuple[float, float, Floats]:
     beyond = np.clip(1 - within + _LEFT_OUT, 0.0, 1.0)
     # Beyond the k-th cell lies what is further than k + ½ cells; further than k is a cell before.
     beyond = np.minimum.accumulate(np.concatenate(([1.0], beyond)))
-    every = max(1, len(beyond) // _TABLE)
-    return 2 * half / size * every, 2 * jitter, beyond[::every]
+    stride = max(1, len(beyond) // _TABLE)
+    return 2 * half / size * stride, 2 * jitter, beyond[::stride]
 
 
 def _waves(terms: tuple[Term, ...], apart: float, jitter: float) -> Iterator[float]:
@@ -313,9 +343,6 @@ class CombinedMean(Combined):
     def _knows_number(self) -> bool:
         return self._noise(0.0, 1.0).deviation == 0
 
-    def _turned(self, number: int) -> SummedNoise:
-        return self._noise(1.0, -number / (_TURNS - 1))
-
     @property
     def _unit(self) -> float:
         """The scale of two bins' noise that errs as much in the middle, in cases."""
@@ -330,16 +357,15 @@ class CombinedMean(Combined):
         if self._knows_number:
             v, t = self._added(noisy)
             return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
-        shares = drawn_in_shares(np.array([above / self._unit]), np.array([below / self._unit]))
-        return float(shares[0])
+        return drawn_in_share(above / self._unit, below / self._unit)
 
     def _mean(self, share: float) -> float:
         return float(self.bounds.low) + float(self.bounds.width) * share
 
     def estimate(self, noisy: Outcome) -> Estimate:
         value, (_, t) = self._mean(self._share(noisy)), self._added(noisy)
-        told = counted(value, t, self._noise(0.0, 1.0).quantile)
-        return told if self.counts else Estimate(value, least_cases=told.least_cases)
+        with_cases = counted(value, t, self._noise(0.0, 1.0).quantile)
+        return with_cases if self.counts else Estimate(value, least_cases=with_cases.least_cases)
 
     def likelihood(self, noisy: Outcome) -> Likelihood | None:
         """As if it were Laplace noise of the same size, whose longer tails claim less.
@@ -390,7 +416,8 @@ class CombinedMean(Combined):
 
         Between two turns the noise is no larger than at one of them.
         """
-        turned, both = lru_cache(maxsize=None)(self._turned), self._is_lopsided
+        turned = lru_cache(maxsize=None)(lambda number: self._noise(1.0, -number / (_TURNS - 1)))
+        both = self._is_lopsided
 
         def tail(distance: float, turn: float) -> float:
             place = turn * (_TURNS - 1)
@@ -411,7 +438,7 @@ class CombinedMean(Combined):
         if cases <= 0:
             return width * abs(share - 0.5)
         noise = self._noise(1.0, 1 - 2 * share).deviation / (2 * cases)
-        return width * tails.clamped_error(noise, share, 1 - share)
+        return width * clamped_error(noise, share, 1 - share)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
         width, tail = float(self.bounds.width), self._tail
@@ -511,13 +538,12 @@ class CombinedSum(Combined):
 
     @property
     def output_range(self) -> tuple[float, float]:
-        low, high = self.ends
-        return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
+        return self.bounds.of_sums
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
         low, high = self.output_range
-        return tails.clamped_error(self.summed.deviation, centre - low, high - centre)
+        return clamped_error(self.summed.deviation, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
         return ErrorLaw(self.summed.tail, shrinks=False, start=self.summed.deviation)
@@ -623,3 +649,122 @@ def levels_together(draws: Sequence[Collection[Hashable]], confidence: float) ->
     sizes = Counter(map(part_of, range(len(draws))))
     rarely = 1 - confidence ** (1 / len(sizes))
     return [1 - rarely / sizes[part_of(index)] for index in range(len(draws))]
+
+
+# --- two figures compared -------------------------------------------------------------
+
+Range = tuple[float, float]
+_DUST = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Uncertain:
+    """A figure, its interval, and where it can lie at all.
+
+    It may lie so far `below` that, and `above`, for reasons that are no noise. `adds` if that is so
+    of its whole interval.
+    """
+
+    value: float
+    low: float
+    high: float
+    least: float = -math.inf
+    most: float = math.inf
+    below: float = 0.0
+    above: float = 0.0
+    adds: bool = False
+
+    @property
+    def down(self) -> _Reach:
+        return _Reach(
+            max(self.value - self.low, 0.0),
+            self.adds or self.low <= self.least + self._dust,
+            self.below,
+        )
+
+    @property
+    def up(self) -> _Reach:
+        return _Reach(
+            max(self.high - self.value, 0.0),
+            self.adds or self.high >= self.most - self._dust,
+            self.above,
+        )
+
+    @property
+    def _dust(self) -> float:
+        ends = (abs(end) for end in (self.least, self.most) if math.isfinite(end))
+        return _DUST * max(ends, default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """How far a figure may lie from its value on one side, and whether that must be added."""
+
+    noise: float
+    adds: bool
+    further: float
+
+
+def difference(first: Uncertain, second: Uncertain, times: float = 1.0) -> Range:
+    """The interval of first − times·second."""
+    between = first.value - times * second.value
+    return (
+        between - _together(first.down, second.up, times),
+        between + _together(first.up, second.down, times),
+    )
+
+
+def _together(own: _Reach, other: _Reach, times: float) -> float:
+    first, second = own.noise, times * other.noise if times else 0.0
+    both = first + second if own.adds or other.adds else math.hypot(first, second)
+    return both + own.further + (times * other.further if times else 0.0)
+
+
+def ratio(first: Uncertain, second: Uncertain) -> Range:
+    """The interval of first/second, neither of which can be negative; it may have no upper end.
+
+    With a and b the figures and m, n the distances that count, its ends are the roots r of
+    a − r·b = ∓√(m² + (r·n)²), which is a quadratic, or of a − r·b = ∓(m + r·n). Either way they
+    are (a² − m²)/p and p/(b² − n²), where p is the larger root times b² − n².
+    """
+    low, high = 0.0, math.inf
+    if first.low > first.below and math.isfinite(second.high):
+        a, b = first.value - first.below, second.value + second.above
+        m, n = first.down, second.up
+        p = _larger(a, m, b, n)
+        low = (a - m.noise) * (a + m.noise) / p if p else math.inf
+    if second.low > second.below and math.isfinite(first.high):
+        a, b = first.value + first.above, second.value - second.below
+        m, n = first.up, second.down
+        high = _larger(a, m, b, n) / ((b - n.noise) * (b + n.noise))
+    return low, high
+
+
+def _larger(a: float, m: _Reach, b: float, n: _Reach) -> float:
+    if m.adds or n.adds:
+        return (a + m.noise) * (b + n.noise)
+    inner = (a * n.noise) ** 2 + (b * m.noise) ** 2 - (m.noise * n.noise) ** 2
+    return a * b + math.sqrt(max(inner, 0.0))  # rounding alone makes it negative
+
+
+# --- sums, exactly ----------------------------------------------------------------------------
+
+
+def difference_of_sums(
+    first: Mechanism, noisy: Outcome, second: Mechanism, other: Outcome, confidence: float
+) -> Range:
+    """The interval of the difference of two sums that were released apart."""
+    first_sum, terms, rounded = _read(first, noisy)
+    second_sum, others, second_rounded = _read(second, other)
+    away = SummedNoise((*terms, *others)).quantile(confidence) + rounded + second_rounded
+    return first_sum - second_sum - away, first_sum - second_sum + away
+
+
+def _read(mechanism: Mechanism, noisy: Outcome) -> tuple[float, tuple[Term, ...], float]:
+    """A sum as it was released, its noise, and by how much the lattice may have moved it."""
+    if isinstance(mechanism, CombinedSum):
+        return mechanism.added_up(noisy)
+    noise, (of_v, of_t), (v, t) = mechanism.pair_noise, mechanism.as_sum, mechanism.pair(noisy)
+    if noise is None:
+        raise ValueError("what this mechanism releases is no sum")
+    return of_v * v + of_t * t, ((noise, of_v, of_t),), mechanism.sum_rounding(noisy)

@@ -32,13 +32,66 @@ from typing import ClassVar, Self
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms import tails
-from pappi.mechanisms.lattice import SUM_STEPS, Lattice, total
-from pappi.mechanisms.laws import HexagonLaw, Outcome
+from pappi.mechanisms.grids import SUM_STEPS, Lattice, total
+from pappi.mechanisms.laws import Law, Loss, Outcome, significance
 from pappi.mechanisms.mechanism import RATIO, Estimate, Mechanism, Replaced, Task, Values
-from pappi.mechanisms.pivot import share_hull
+from pappi.mechanisms.noise import RandBelow, geometric
 from pappi.mechanisms.prediction import Chances, Floats, Scenario
+from pappi.mechanisms.two_bin import share_hull
 from pappi.values import Adjacency, Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class HexagonLaw(Law):
+    """Two centres plus (X, Y) with P((x, y)) ∝ exp(−N(x, y) / scale)."""
+
+    first: int
+    second: int
+    scale: Fraction
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    def draw(self, randbelow: RandBelow) -> Outcome:
+        x, y = hexagonal_laplace(self.scale, randbelow)
+        return self.first + x, self.second + y
+
+    def probability(self, outcome: Outcome) -> float:
+        """6r points have N = r, so the weights sum to 1 + 6q/(1−q)² with q = exp(−1/scale)."""
+        away = hexagon_norm(outcome[0] - self.first, outcome[1] - self.second)
+        rate = float(1 / self.scale)
+        weights = 1 + 6 * math.exp(-rate) / math.expm1(-rate) ** 2
+        return math.exp(-away * rate) / weights
+
+    def log_ratio(self, other: Law) -> Loss:
+        """N is a norm: N(z−c′) − N(z−c) ≤ N(c−c′), reached at z = c."""
+        if not isinstance(other, HexagonLaw) or other.scale != self.scale:
+            return math.inf
+        return hexagon_norm(self.first - other.first, self.second - other.second) / self.scale
+
+
+def hexagon_norm(x: int, y: int) -> int:
+    return max(abs(x), abs(y), abs(x - y))
+
+
+def hexagonal_laplace(scale: Fraction, randbelow: RandBelow) -> tuple[int, int]:
+    """One draw of (X, Y) with P((x, y)) ∝ exp(−N(x, y) / scale), N = max(|x|, |y|, |x − y|).
+
+    The six neighbours of (0, 0) with N = 1 are corners of a hexagon. Every other point is
+    i steps towards one corner, i ≥ 1, and j towards the next, j ≥ 0, in one way only, and
+    N = i + j. So with i and j geometric and a corner by chance all points have the right
+    weight, if i = 0 is thrown back: but for the origin, which is six times too likely.
+    """
+    while True:
+        corner = randbelow(6)
+        i, j = geometric(scale, randbelow), geometric(scale, randbelow)
+        if i or (j == 0 and corner == 0):
+            (ux, uy), (vx, vy) = _HEXAGON[corner], _HEXAGON[(corner + 1) % 6]
+            return i * ux + j * vx, i * uy + j * vy
+
+
+_HEXAGON = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +143,7 @@ class HexagonRatio(Mechanism):
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the ratio of the clipped sums; open to the top where the second may be zero."""
         first, second = float(max(noisy[0], 0)), float(max(noisy[1], 0))
-        alpha = tails.significance(confidence)
+        alpha = significance(confidence)
 
         def accepted(p: float) -> bool:
             return self._tail(abs(first - p * (first + second)), p) >= alpha

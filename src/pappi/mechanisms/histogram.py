@@ -18,7 +18,7 @@ tree splits ε between its levels: l = log₂ k of them, up to as many nodes wit
 of more, two levels would have less noise, but there are as many only where noise is far below the
 number of cases. And counts of fine bins add up to those of coarse ones, whoever asked for either.
 
-**Medians and percentiles** are read off the counts (`bins`), and so is all that is told of a
+**Medians and percentiles** are read off the counts (`grids`), and so is all that is told of a
 distribution: one draw answers them all.
 """
 
@@ -34,8 +34,8 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.mechanisms import tails
-from pappi.mechanisms.bins import (
+from pappi.mechanisms.combined import DERIVED, CombinedMean, Part, combined_mean
+from pappi.mechanisms.grids import (
     MOST_BINS,
     Bins,
     Noise,
@@ -49,9 +49,16 @@ from pappi.mechanisms.bins import (
     noise_tail,
     usual_bins,
 )
-from pappi.mechanisms.combined import DERIVED, CombinedMean, Part, combined_mean
 from pappi.mechanisms.hull import ScoreLaw
-from pappi.mechanisms.laws import Law, Loss, Outcome
+from pappi.mechanisms.laws import (
+    Law,
+    Loss,
+    Outcome,
+    clamped_error,
+    laplace_deviation,
+    laplace_probability,
+    significance,
+)
 from pappi.mechanisms.mechanism import (
     ALL_BUT_SURE,
     DISTRIBUTION,
@@ -101,7 +108,7 @@ class HistogramLaw(Law):
 
     def probability(self, outcome: Outcome) -> float:
         pairs = zip(outcome, self.counts, strict=True)
-        return math.prod(tails.probability(self.scale, noisy - count) for noisy, count in pairs)
+        return math.prod(laplace_probability(self.scale, noisy - count) for noisy, count in pairs)
 
     def log_ratio(self, other: Law) -> Loss:
         """The sum over the counts, of which each reaches its supremum by itself."""
@@ -158,7 +165,7 @@ class ReadOffBins(Mechanism):
 
     def predicted_width(self, cases: float) -> float:
         """Of the 95 % interval, as a share of the range, if values are spread evenly."""
-        seldom, level = tails.significance(CONFIDENCE) / 2, float(self.level)
+        seldom, level = significance(CONFIDENCE) / 2, float(self.level)
         off = noise_reach(self._weighted(self._edge(None)), seldom) / max(cases, 1.0)
         return min(off, level) + min(off, 1 - level) + 1 / self.bins.number
 
@@ -167,8 +174,8 @@ class ReadOffBins(Mechanism):
         below, above = self._per_case(cases, centre)
         noise = deviation_of(self._weighted(self._edge(at)))
         squares = (
-            tails.clamped_error(noise * below, centre - low, 0.0) ** 2
-            + tails.clamped_error(noise * above, 0.0, high - centre) ** 2
+            clamped_error(noise * below, centre - low, 0.0) ** 2
+            + clamped_error(noise * above, 0.0, high - centre) ** 2
         )
         return math.sqrt(squares)
 
@@ -194,7 +201,7 @@ class ReadOffBins(Mechanism):
         (low, high), level, number = self.ends, float(self.level), self.bins.number
         places = (np.array([float(edge) for edge in self.bins.edges]) - low) / (high - low)
         lie = [Leaning.through((value - low) / (high - low), level) for value in trial.values]
-        counts = trial.cases * np.array([each.below(places[1:]) for each in lie])
+        counts = trial.cases * np.array([leaning.below(places[1:]) for leaning in lie])
         noise_upto, reach = np.cumsum(self._trial_noise.T, axis=1), self._trial_reach
         least, most = noise_upto.min(axis=0), noise_upto.max(axis=0)
         first, last, totals = [], [], []
@@ -226,7 +233,7 @@ class ReadOffBins(Mechanism):
     @property
     def _trial_reach(self) -> Floats:
         """Of the noise at each edge between two bins; of many, straight between some."""
-        chance, number = tails.significance(CONFIDENCE) / 2, self.bins.number
+        chance, number = significance(CONFIDENCE) / 2, self.bins.number
         edges = range(1, number, max(1, number // MOST_BINS))
         reach = [noise_reach(self._weighted(edge), chance) for edge in edges]
         return np.asarray(np.interp(np.arange(1, number), edges, reach))
@@ -272,13 +279,10 @@ class NoisyHistogram(ReadOffBins):
 
     name: ClassVar[str] = "histogram"
     functions: ClassVar[tuple[str, ...]] = (QUANTILE, DISTRIBUTION)
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
     replaced: ClassVar[Replaced] = Replaced.GROUP
     drawn_for: ClassVar[str] = DISTRIBUTION
     newer: ClassVar[bool] = True
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(NoisyHistogram, cls).answers(task) and task.loose is None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -359,7 +363,7 @@ class CountsPair:
 
     def variance(self, of_v: float, of_t: float) -> float:
         squares = self.inside * (of_t + of_v) ** 2 + self.outside * (of_t - of_v) ** 2
-        return tails.deviation(self.of_bin) ** 2 * squares
+        return laplace_deviation(self.of_bin) ** 2 * squares
 
     def scale(self, of_v: float, of_t: float) -> float:
         inside = abs(of_t + of_v) if self.inside else 0.0
@@ -512,15 +516,15 @@ class CombinedBinsMean(CombinedHistogram):
 
     def chance_at_most(self, noisy: Outcome, limit: float) -> float:
         """By the surest interval that lies on one side of the limit."""
-        sure, unsure, found = 0.0, 1.0, 0.5
+        sure, unsure, certainty = 0.0, 1.0, 0.5
         for _ in range(_HALVINGS):
             confidence = (sure + unsure) / 2
             low, high = self.interval(noisy, confidence)
             if low <= limit < high:
                 unsure = confidence
             else:
-                sure, found = confidence, float(high <= limit)
-        return 0.5 + (found - 0.5) * sure
+                sure, certainty = confidence, float(high <= limit)
+        return 0.5 + (certainty - 0.5) * sure
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - as if spread evenly
         cells, width = self.bins.cells(integral=self.integral), float(self.bounds.width)

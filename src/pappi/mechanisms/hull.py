@@ -47,6 +47,7 @@ by bits of a uniform number, both refined until they leave no doubt: no float, a
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -64,13 +65,54 @@ _BITS = 96
 
 
 @dataclass(frozen=True, slots=True)
-class HullLaw(Law):
-    """The sums and the number of each presence class, with noise in the shape of their hull."""
+class _ShapedLaw(Law):
+    """Sums and numbers of cases with noise z ∝ exp(−ε·f(z)), f whole and subadditive."""
 
     centres: Outcome
     """Of each class the sums of its members, and their number."""
     classes: tuple[Spans, ...]
     epsilon: Fraction
+
+    @property
+    def size(self) -> int:
+        return sum(len(spans) + 1 for spans in self.classes)
+
+    @property
+    @abstractmethod
+    def weights(self) -> tuple[int, ...]:
+        """Those of all points by degree: see `ScoreLaw`."""
+
+    @abstractmethod
+    def score(self, outcome: Outcome) -> int | None:
+        """f(outcome − centres); None if that cannot come out."""
+
+    def probability(self, outcome: Outcome) -> float:
+        score = self.score(outcome)
+        odds = 1 / math.expm1(self.epsilon)
+        weight = math.fsum(float(c) * odds**degree for degree, c in enumerate(self.weights))
+        return 0.0 if score is None else math.exp(-self.epsilon * score) / weight
+
+    def log_ratio(self, other: Law) -> Loss:
+        """f is subadditive: f(z − c′) − f(z − c) ≤ f(c − c′), reached at z = c."""
+        if not isinstance(other, type(self)) or (other.classes, other.epsilon) != (
+            self.classes,
+            self.epsilon,
+        ):
+            return math.inf
+        score = other.score(self.centres)
+        return math.inf if score is None else score * self.epsilon
+
+    def fold(self, outcome: Outcome) -> Outcome:
+        score = self.score(outcome)
+        return () if score is None else (score,)
+
+    def folded(self) -> Law:
+        return ScoreLaw(self.weights, self.epsilon)
+
+
+@dataclass(frozen=True, slots=True)
+class HullLaw(_ShapedLaw):
+    """The sums and the number of each presence class, with noise in the shape of their hull."""
 
     def __post_init__(self) -> None:
         if any(span <= 0 or span % 2 for spans in self.classes for span in spans):
@@ -78,109 +120,51 @@ class HullLaw(Law):
         if len(self.centres) != self.size:
             raise ValueError("each member has a centre, and each class has one more")
 
-    @property
-    def size(self) -> int:
-        return sum(len(spans) + 1 for spans in self.classes)
-
     def draw(self, randbelow: RandBelow) -> Outcome:
         noise = hull_noise(self.classes, self.epsilon, randbelow)
         return tuple(centre + z for centre, z in zip(self.centres, noise, strict=True))
 
-    def probability(self, outcome: Outcome) -> float:
+    @property
+    def weights(self) -> tuple[int, ...]:
+        return tuple(map(sum, _by_degree(self.classes)))
+
+    def score(self, outcome: Outcome) -> int:
         away = tuple(number - centre for number, centre in zip(outcome, self.centres, strict=True))
-        q = math.exp(-self.epsilon)
-        return q ** hull_score(away, self.classes) / self._weight()
-
-    def log_ratio(self, other: Law) -> Loss:
-        """f is subadditive: f(z − c′) − f(z − c) ≤ f(c − c′), reached at z = c."""
-        if not isinstance(other, HullLaw) or (other.classes, other.epsilon) != (
-            self.classes,
-            self.epsilon,
-        ):
-            return math.inf
-        apart = tuple(a - b for a, b in zip(self.centres, other.centres, strict=True))
-        return hull_score(apart, self.classes) * self.epsilon
-
-    def fold(self, outcome: Outcome) -> Outcome:
-        away = tuple(number - centre for number, centre in zip(outcome, self.centres, strict=True))
-        return (hull_score(away, self.classes),)
-
-    def folded(self) -> Law:
-        return ScoreLaw(tuple(map(sum, _by_degree(self.classes))), self.epsilon)
-
-    def _weight(self) -> float:
-        """Σ exp(−ε·f(z)) over all z."""
-        odds = 1 / math.expm1(self.epsilon)
-        return math.fsum(
-            float(sum(coefficients)) * odds**degree
-            for degree, coefficients in enumerate(_by_degree(self.classes))
-        )
+        return hull_score(away, self.classes)
 
 
 @dataclass(frozen=True, slots=True)
-class BoxLaw(Law):
+class BoxLaw(_ShapedLaw):
     """The same where every case is in every class and their number is public (`replace`).
 
     One case in the place of another moves each sum by K at most, so f(z) = ⌈max |uᵢ|/Kᵢ⌉ is at
     most 1: subadditive as before, over Π (2Kᵢ·r + 1) points within the radius r.
     """
 
-    centres: Outcome
-    classes: tuple[Spans, ...]
-    epsilon: Fraction
+    def draw(self, randbelow: RandBelow) -> Outcome:
+        i = _degree(self.weights, self.epsilon, randbelow)
+        radius = i + sum(geometric(1 / self.epsilon, randbelow) for _ in range(i + 1))
+        return tuple(
+            centre if span is None else centre + randbelow(2 * span * radius + 1) - span * radius
+            for centre, span in zip(self.centres, self._spans, strict=True)
+        )
 
     @property
-    def size(self) -> int:
-        return sum(len(spans) + 1 for spans in self.classes)
+    def weights(self) -> tuple[int, ...]:
+        return _binomial_coefficients(tuple(2 * span for span in self._spans if span is not None))
 
-    def draw(self, randbelow: RandBelow) -> Outcome:
-        spans = tuple(span for spans in self.classes for span in spans)
-        coefficients = _binomial_coefficients(tuple(2 * span for span in spans))
-        i = _degree(coefficients, self.epsilon, randbelow)
-        radius = i + sum(geometric(1 / self.epsilon, randbelow) for _ in range(i + 1))
-        noise = (randbelow(2 * span * radius + 1) - span * radius for span in spans)
-        shape = (span for spans in self.classes for span in (*spans, None))
-        pairs = zip(self.centres, shape, strict=True)
-        return tuple(centre if span is None else centre + next(noise) for centre, span in pairs)
+    @property
+    def _spans(self) -> tuple[int | None, ...]:
+        """Of each sum; None for a number of cases, which is public."""
+        return tuple(span for spans in self.classes for span in (*spans, None))
 
-    def probability(self, outcome: Outcome) -> float:
-        score = self._score(outcome)
-        if score is None:
-            return 0.0
-        spans = tuple(2 * span for spans in self.classes for span in spans)
-        odds = 1 / math.expm1(self.epsilon)
-        weight = math.fsum(
-            g * odds**degree for degree, g in enumerate(_binomial_coefficients(spans))
-        )
-        return math.exp(-self.epsilon * score) / weight
-
-    def log_ratio(self, other: Law) -> Loss:
-        """f is subadditive: see `HullLaw`. Another number of cases is public."""
-        if not isinstance(other, BoxLaw) or (other.classes, other.epsilon) != (
-            self.classes,
-            self.epsilon,
-        ):
-            return math.inf
-        score = self._score(other.centres)
-        return math.inf if score is None else score * self.epsilon
-
-    def fold(self, outcome: Outcome) -> Outcome:
-        score = self._score(outcome)
-        return () if score is None else (score,)
-
-    def folded(self) -> Law:
-        spans = tuple(2 * span for spans in self.classes for span in spans)
-        return ScoreLaw(_binomial_coefficients(spans), self.epsilon)
-
-    def _score(self, outcome: Outcome) -> int | None:
-        """None if it has another number of cases."""
-        shape = (span for spans in self.classes for span in (*spans, None))
+    def score(self, outcome: Outcome) -> int | None:
         furthest = Fraction(0)
-        for number, centre, span in zip(outcome, self.centres, shape, strict=True):
-            if span is None and number != centre:
-                return None
+        for number, centre, span in zip(outcome, self.centres, self._spans, strict=True):
             if span is not None:
                 furthest = max(furthest, Fraction(abs(number - centre), span))
+            elif number != centre:
+                return None
         return math.ceil(furthest)
 
 

@@ -1,7 +1,7 @@
 """The interval mechanism: minimum, maximum and quantiles by rank, means and sums by distance.
 
 The released value is a point z of the public lattice over [L, U], drawn by the exponential
-mechanism (`exponential`). Its score counts ranks, so it is constant between neighbouring
+mechanism (`laws`). Its score counts ranks, so it is constant between neighbouring
 values: whole intervals weigh alike, by their length. Nothing but the declared bounds and
 the scores enters; without cases every point is equally likely. A case without a value is
 counted nowhere; that is one way to remove it.
@@ -57,6 +57,22 @@ better over few candidates, which have to be chosen in public, for a number of c
 for: 1 to 12 % less error where that is right, for medians several times more where there are ten
 times the cases. Over so many candidates that it is hardly ever worse, it is better by up to 5 % up
 to n·ε = 400 (`benchmarks.permute_and_flip`), and how long it takes to draw depends on the data.
+
+**Loose bounds**: the same on a geometric grid. With loose bounds, nearly all of [L, U] lies above
+every value, and there the score of the plain maximum is 0: a uniform point of an empty range. So
+that of `RankedMaximum` asks for a value that r cases exceed, r = ⌈20/ε⌉, and the points are those
+of a geometric grid:
+
+    score(z) = |#{x > z} − r|
+
+*add-remove*: one more case moves #{x > z} by 0 or 1. *replace*: a case that moves changes
+each count by at most 1. Scores may rise here and fall there, so the rate is ε/2.
+
+What comes out is near the r-th largest value, not the largest: it says so, and its interval
+is open to the top, because the largest value may be anywhere above.
+
+Minimum and quantiles keep their score, on the grid: its proof is about the order of whole
+numbers, here the numbers of grid points.
 """
 
 from __future__ import annotations
@@ -65,15 +81,22 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable, UsageError
-from pappi.mechanisms.exponential import StepLaw, exponential_law, falling_weights
-from pappi.mechanisms.lattice import RANGE_STEPS, GeometricGrid, Lattice, total
-from pappi.mechanisms.laws import Outcome
+from pappi.mechanisms.grids import RANGE_STEPS, UNUSED_OCTAVES, GeometricGrid, Lattice, total
+from pappi.mechanisms.laws import (
+    Outcome,
+    StepLaw,
+    dot,
+    exponential_law,
+    falling_weights,
+    significance,
+)
 from pappi.mechanisms.mechanism import (
     QUANTILE,
     Estimate,
@@ -84,15 +107,16 @@ from pappi.mechanisms.mechanism import (
 )
 from pappi.mechanisms.prediction import (
     EVENLY_BETWEEN,
+    OVER_OCTAVES,
     PLACES,
     Chances,
     ErrorLaw,
     Floats,
     Scenario,
+    atoms_beyond,
     places_drawn,
-    score_tails,
+    score_beyond,
 )
-from pappi.mechanisms.tails import significance
 from pappi.values import Adjacency, Bounds, RankLikelihood
 
 Counts = NDArray[np.int64]
@@ -117,9 +141,9 @@ class PointDrawn(Mechanism):
         return Lattice.over(self.bounds, RANGE_STEPS, integral=self.integral)
 
     @property
-    @abstractmethod
     def rate(self) -> Fraction:
-        """How fast weights fall with the score."""
+        """How fast weights fall with the score: half of ε, as one case may raise and lower it."""
+        return self.epsilon / 2
 
     @abstractmethod
     def exponents(self, cases: float, share: float) -> tuple[float, float]:
@@ -135,9 +159,9 @@ class PointDrawn(Mechanism):
     def starts(self, changes: Counts) -> Counts:
         """The points where scores may change, inside the lattice and each once."""
         lattice = self.lattice
-        every = np.concatenate(([lattice.lowest], changes))
+        places = np.concatenate(([lattice.lowest], changes))
         # As `np.unique`, ten times as fast: a stable sort merges runs that are already in order.
-        ordered = np.sort(every[every <= lattice.highest], kind="stable")
+        ordered = np.sort(places[places <= lattice.highest], kind="stable")
         return ordered[np.diff(ordered, prepend=ordered[0] - 1) > 0]
 
     def estimate(self, noisy: Outcome) -> Estimate:
@@ -191,7 +215,7 @@ class PointDrawn(Mechanism):
         """Under the same assumption."""
         (low, high), centre = self.ends, self.centre(at)
         down, up = self.exponents(cases, (centre - low) / (high - low))
-        return ErrorLaw(score_tails(centre - low, down, high - centre, up).beyond, EVENLY_BETWEEN)
+        return ErrorLaw(score_beyond(centre - low, down, high - centre, up), EVENLY_BETWEEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,14 +241,10 @@ class IntervalExtreme(RankScored):
     """The smallest or largest of the clipped values."""
 
     functions: ClassVar[tuple[str, ...]] = ("min", "max")
+    loose_functions: ClassVar[tuple[str, ...] | None] = ("max",)
+    """A minimum would be drawn to zero: `LooseMinimum` is another."""
 
     function: Literal["min", "max"]
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        """A minimum within loose bounds would be drawn to zero: `loose` has another."""
-        fits = task.loose is None or task.function == "max"
-        return fits and super(IntervalExtreme, cls).answers(task)
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -233,6 +253,7 @@ class IntervalExtreme(RankScored):
 
     @property
     def rate(self) -> Fraction:
+        """One case moves all scores one way."""
         return self.epsilon
 
     def deciding(self, points: Counts) -> Counts:
@@ -286,12 +307,9 @@ class IntervalQuantile(RankScored):
     """The value with a share `level` of the clipped values below it; ½ for the median."""
 
     functions: ClassVar[tuple[str, ...]] = (QUANTILE,)
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
 
     level: Fraction
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(IntervalQuantile, cls).answers(task) and task.loose is None
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -304,10 +322,6 @@ class IntervalQuantile(RankScored):
                 f"a quantile's level must lie between 0 and 1, in millionths, not {self.level}",
                 hint="use max or min for the ends of the range",
             )
-
-    @property
-    def rate(self) -> Fraction:
-        return self.epsilon / 2
 
     def interval_tells(self, cases: float) -> bool:  # noqa: ARG002 - one point tells little of any
         return False
@@ -366,15 +380,54 @@ _MOST_LEVELS = 2**14  # each needs a weight of its own
 _MOST_RATE = 100.0  # e to this is more than any tail needs
 
 
+class _Stepped(PointDrawn):
+    """Scored by how many steps a point is away from the answer; a step is what one case changes."""
+
+    __slots__ = ()
+
+    loose_functions: ClassVar[tuple[str, ...] | None] = ()
+    shrinks: ClassVar[bool]
+    """Whether more cases make the error smaller."""
+
+    @property
+    @abstractmethod
+    def sensitivity(self) -> int: ...
+
+    def steps(self, answer: int, per_point: int, levels: int) -> tuple[Counts, Counts]:
+        """Where stretches of equal score begin, and ⌈|per_point·z − answer|/step − ½⌉ of them.
+
+        Half a step beyond the j-th one away, 2|per_point·z − answer| = (2j+1)·step, it rises.
+        """
+        step, apart = self.sensitivity, 2 * max(per_point, 1)
+        away = (2 * np.arange(levels) + 1) * step
+        above, below = (2 * answer + away) // apart + 1, -((away - 2 * answer) // apart)
+        changes = np.concatenate((above, below))
+        starts = self.starts(changes[changes > 0])
+        return starts, -((step - 2 * np.abs(per_point * starts - answer)) // (2 * step))
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
+        """Rounding the score makes no point likelier by more than half a step.
+
+        And all points together weigh no less: the trapezoids over a convex function are more.
+        """
+        down, _ = self.exponents(cases, 1.0)
+        at_the_end = score_beyond(float(self.bounds.width), down, 0.0, 0.0)
+        factor = math.exp(min(float(self.rate) / 2, _MOST_RATE))
+        return ErrorLaw(lambda t: min(at_the_end(t) * factor, 1.0), shrinks=self.shrinks)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        low, width = float(self.bounds.low), float(self.bounds.width)
+        share = min(max((scenario.value - low) / width, 0.0), 1.0)
+        whole = sum(self.exponents(scenario.cases, share))
+        return low + width * places_drawn(whole * np.abs(PLACES - share), chances.uniform())
+
+
 @dataclass(frozen=True, slots=True)
-class SteppedMean(RankScored):
+class SteppedMean(_Stepped, RankScored):
     """The mean of the clipped values."""
 
     functions: ClassVar[tuple[str, ...]] = ("mean", "share")
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(SteppedMean, cls).answers(task) and task.loose is None
+    shrinks: ClassVar[bool] = True
 
     @property
     def sensitivity(self) -> int:
@@ -385,43 +438,23 @@ class SteppedMean(RankScored):
     def lattice(self) -> Lattice:
         return Lattice.over(self.bounds, RANGE_STEPS, integral=False)
 
-    @property
-    def rate(self) -> Fraction:
-        return self.epsilon / 2
-
     def stretches(self, points: Counts) -> tuple[Counts, Counts]:
-        """Half a step beyond the j-th one away, 2|n·z − S| = (2j+1)·K, the score rises."""
-        cases, sum_of_points, step = len(points), int(points.sum()), self.sensitivity
-        away = (2 * np.arange(cases + 1) + 1) * step
-        above = (2 * sum_of_points + away) // (2 * max(cases, 1)) + 1
-        below = -((away - 2 * sum_of_points) // (2 * max(cases, 1)))
-        changes = np.concatenate((above, below))
-        starts = self.starts(changes[changes > 0])
-        return starts, _steps(2 * np.abs(cases * starts - sum_of_points), step)
+        return self.steps(int(points.sum()), len(points), len(points) + 1)
 
     def exponents(self, cases: float, share: float) -> tuple[float, float]:
         whole = float(self.rate) * cases
         return share * whole, (1 - share) * whole
 
-    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
-        return _worst_at_an_end(self, cases, shrinks=True)
-
-    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        return _outcomes(self, scenario, chances)
-
 
 @dataclass(frozen=True, slots=True)
-class SteppedSum(PointDrawn):
-    """The sum of values within `each`; `bounds` are the declared range of the sum itself."""
+class SteppedSum(_Stepped):
+    """The sum of values within `of_case`; `bounds` are the declared range of the sum itself."""
 
     functions: ClassVar[tuple[str, ...]] = ("sum",)
+    shrinks: ClassVar[bool] = False
     needs_output_range: ClassVar[bool] = True
 
-    each: Bounds
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(SteppedSum, cls).answers(task) and task.loose is None
+    of_case: Bounds
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -447,7 +480,7 @@ class SteppedSum(PointDrawn):
 
     @property
     def contributions(self) -> Lattice:
-        return Lattice.through_zero(self.each, integral=self.integral)
+        return Lattice.through_zero(self.of_case, integral=self.integral)
 
     @property
     def lattice(self) -> Lattice:
@@ -455,40 +488,25 @@ class SteppedSum(PointDrawn):
         step = self.contributions.step
         return Lattice(self._lowest * step, self._spacing * step, 0, self._points, exact=False)
 
-    @property
-    def rate(self) -> Fraction:
-        return self.epsilon / 2
-
     def law(self, values: Values) -> StepLaw:
         """Cutting the sum to its range first changes no distance between sums by more."""
         added = total(self.contributions.snap(values)) - self._lowest
         added = min(max(added, 0), self._points * self._spacing)
         levels = self._points * self._spacing // self.sensitivity + 1
         levels = len(falling_weights(self.rate, levels))  # beyond, weights fall no further
-        away = (2 * np.arange(levels) + 1) * self.sensitivity
-        above = (2 * added + away) // (2 * self._spacing) + 1
-        below = -((away - 2 * added) // (2 * self._spacing))
-        changes = np.concatenate((above, below))
-        starts = self.starts(changes[changes > 0])
-        scores = _steps(2 * np.abs(starts * self._spacing - added), self.sensitivity)
+        starts, scores = self.steps(added, self._spacing, levels)
         return exponential_law(starts, scores, self._points + 1, self.rate)
 
     def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - a case is a step
         whole = float(self.rate) * self._points * self._spacing / self.sensitivity
         return share * whole, (1 - share) * whole
 
-    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst at an end
-        return _worst_at_an_end(self, cases, shrinks=False)
-
-    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        return _outcomes(self, scenario, chances)
-
     @property
     def sensitivity(self) -> int:
         """What one case can change, in steps of the contributions."""
         lattice = self.contributions
-        known = self.adjacency is Adjacency.REPLACE
-        return max(lattice.span, lattice.largest) if known else lattice.largest
+        replaced = self.adjacency is Adjacency.REPLACE
+        return max(lattice.span, lattice.largest) if replaced else lattice.largest
 
     @property
     def _spacing(self) -> int:
@@ -504,24 +522,143 @@ class SteppedSum(PointDrawn):
         return math.ceil(width / self._spacing)
 
 
-def _worst_at_an_end(mechanism: PointDrawn, cases: int, *, shrinks: bool) -> ErrorLaw:
-    """Rounding the score makes no point likelier by more than half a step.
+# --- loose bounds ---------------------------------------------------------------------
 
-    And all points together weigh no less: the trapezoids over a convex function are more.
-    """
-    down, _ = mechanism.exponents(cases, 1.0)
-    at_the_end = score_tails(float(mechanism.bounds.width), down, 0.0, 0.0)
-    factor = math.exp(min(float(mechanism.rate) / 2, _MOST_RATE))
-    return ErrorLaw(lambda t: min(at_the_end.beyond(t) * factor, 1.0), shrinks=shrinks)
+RANK_TARGET = 20
+"""r·ε: with fewer cases above, an empty stretch of the grid would weigh too much."""
 
+STEPS = 16
+"""Points per octave, 4 % apart."""
 
-def _outcomes(mechanism: PointDrawn, scenario: Scenario, chances: Chances) -> Floats:
-    low, width = float(mechanism.bounds.low), float(mechanism.bounds.width)
-    share = min(max((scenario.value - low) / width, 0.0), 1.0)
-    whole = sum(mechanism.exponents(scenario.cases, share))
-    return low + width * places_drawn(whole * np.abs(PLACES - share), chances.uniform())
+_HIGHEST_RANK = 50_000
+_MOST_PREDICTED = 2_000
 
 
-def _steps(doubled: Counts, step: int) -> Counts:
-    """⌈distance/step − ½⌉, of twice the distance."""
-    return -((step - doubled) // (2 * step))
+class _OnGrid(RankScored):
+    """Points of a geometric grid; errors are predicted as if every octave held as many values."""
+
+    __slots__ = ()
+
+    predicts_in_formulas: ClassVar[bool] = False
+    needs_loose_bounds: ClassVar[bool] = True
+    loose_functions: ClassVar[tuple[str, ...] | None] = None
+
+    octaves: int
+
+    @property
+    @abstractmethod
+    def predicted_level(self) -> float:
+        """The share of cases below the answer."""
+
+    @property
+    def lattice(self) -> GeometricGrid:
+        return GeometricGrid(self.bounds, self.octaves, STEPS)
+
+    def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - the grid is all that is known
+        errors, likely = _errors_on_grid(self, cases)
+        return float(np.sqrt(dot(likely, errors**2)))
+
+    def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the grid is all that is known
+        return ErrorLaw(atoms_beyond(*_errors_on_grid(self, cases)), OVER_OCTAVES)
+
+    def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
+        return Mechanism.outcomes(self, scenario, chances)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMaximum(_OnGrid):
+    """About the largest of the clipped values: one that few exceed."""
+
+    name: ClassVar[str] = "ranked"
+    functions: ClassVar[tuple[str, ...]] = ("max",)
+    replaced: ClassVar[Replaced] = Replaced.VALUE
+    caution: ClassVar[str] = (
+        f"the bounds are loose, so this is not the largest value: about {RANK_TARGET}/ε "
+        "cases exceed it"
+    )
+
+    octaves: int
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, task.octaves())
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        if self.rank > _HIGHEST_RANK:
+            raise NotReleasable(
+                f"at this epsilon the maximum would be a value that {self.rank:,} cases exceed",
+                hint="ask with a larger epsilon, or declare bounds that fit",
+            )
+
+    @property
+    def predicted_level(self) -> float:
+        return 1.0
+
+    @property
+    def rank(self) -> int:
+        """How many cases should exceed the answer."""
+        return math.ceil(RANK_TARGET / self.epsilon)
+
+    def stretches(self, points: Counts) -> tuple[Counts, Counts]:
+        starts = self.starts(points)
+        above = len(points) - np.searchsorted(points, starts, side="right")
+        return starts, np.abs(above - self.rank)
+
+    def exponents(self, cases: float, share: float) -> tuple[float, float]:  # noqa: ARG002 - as many ranks wherever it lies
+        rate = float(self.rate)
+        return rate * max(cases - self.rank, 0.0), rate * self.rank
+
+    def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
+        low, _ = super(RankedMaximum, self).interval(noisy, confidence)
+        return low, float(self.bounds.high)
+
+    def chance_at_most(self, noisy: Outcome, limit: float) -> float:
+        """A value that few exceed says nothing about how far those few go."""
+        if limit >= self.bounds.high:
+            return 1.0
+        return min(super(RankedMaximum, self).chance_at_most(noisy, limit), 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class LooseMinimum(_OnGrid, IntervalExtreme):
+    """The smallest of the clipped values, to within a few percent of its size."""
+
+    functions: ClassVar[tuple[str, ...]] = ("min",)
+
+    octaves: int
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, "min", task.octaves())
+
+    @property
+    def predicted_level(self) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class LooseQuantile(_OnGrid, IntervalQuantile):
+    """A quantile of the clipped values, to within a few percent of its size."""
+
+    octaves: int
+
+    @classmethod
+    def made_for(cls, task: Task) -> Self:
+        return cls(*task.common, task.level or Fraction(0), task.octaves())
+
+    @property
+    def predicted_level(self) -> float:
+        return float(self.level)
+
+
+@lru_cache(maxsize=256)
+def _errors_on_grid(mechanism: _OnGrid, cases: float) -> tuple[Floats, Floats]:
+    """Errors and their chances, for values spread evenly over the grid, but for the top."""
+    grid = mechanism.lattice
+    top = max(grid.highest - UNUSED_OCTAVES * grid.steps, 0)
+    many = min(max(round(cases), 0), _MOST_PREDICTED)
+    values = grid.points[np.linspace(0, top, many).astype(np.int64)]
+    law = mechanism.law(values)
+    likely = np.array([law.probability((k,)) for k in range(grid.highest + 1)])
+    return grid.points - grid.value(mechanism.predicted_level * top), likely

@@ -20,9 +20,9 @@ Which class a case is in is decided by its own values, whatever was declared: a 
 value of a class but not another counts as the middle for that. So the proof holds for any data.
 
 **What the bounds cut off.** A class may also count the cases of which a member lies beyond its
-bounds (`Contribution.told`): of any of them, so that one count does for all. It is one more member
-of the class, a truth value of the case itself, so the body is a box with one more side, and law,
-proof and sampler are those of a class with one member more. With k members that is about
+bounds (`Contribution.counts_beyond`): of any of them, so that one count does for all. It is one
+more member of the class, a truth value of the case itself, so the body is a box with one more side,
+and law, proof and sampler are those of a class with one member more. With k members that is about
 1/(k + 2.5) more noise for each: 29 % for one, 12 % for six.
 
 **The noise of one member.** With v = 2u/K′ and t the noise of its class, K′ = 2K, a mean at the
@@ -47,11 +47,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.mechanisms.beyond import FORECAST, BeyondBounds, Clipped, hidden_by_bounds
-from pappi.mechanisms.bins import clamp
 from pappi.mechanisms.combined import CombinedSum, Part, combined_sum
+from pappi.mechanisms.grids import RANGE_STEPS, Lattice, clamp, total
 from pappi.mechanisms.hull import BoxLaw, HullLaw, Spans
-from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
-from pappi.mechanisms.laws import Law, Outcome
+from pappi.mechanisms.laws import Law, Outcome, dot, significance
 from pappi.mechanisms.mechanism import (
     ALL_BUT_SURE,
     Estimate,
@@ -59,7 +58,6 @@ from pappi.mechanisms.mechanism import (
     Values,
     counted,
 )
-from pappi.mechanisms.pivot import share_hull
 from pappi.mechanisms.prediction import (
     Chances,
     ErrorLaw,
@@ -68,7 +66,7 @@ from pappi.mechanisms.prediction import (
     Trial,
     TrialIntervals,
 )
-from pappi.mechanisms.tails import dot, significance
+from pappi.mechanisms.two_bin import drawn_in_share, drawn_in_shares, share_hull
 from pappi.values import (
     CONFIDENCE,
     UNIT_INTERVAL,
@@ -79,7 +77,6 @@ from pappi.values import (
     TwoBinLikelihood,
 )
 
-_DRAWN_IN = 3
 _LARGEST_TABLE = 96
 _TURNS = 33
 _TRUTHS = 17
@@ -114,7 +111,7 @@ class Contribution:
     function: str
     bounds: Bounds
     integral: bool
-    told: bool = False
+    counts_beyond: bool = False
     """Whether cases that lie beyond its bounds are counted."""
 
     @property
@@ -166,13 +163,13 @@ class PresenceClass:
     everyone: bool
 
     @cached_property
-    def told(self) -> bool:
+    def counts_beyond(self) -> bool:
         """Whether it counts the cases that the bounds of its members cut."""
-        return any(member.told for member in self.members)
+        return any(member.counts_beyond for member in self.members)
 
     @cached_property
     def spans(self) -> Spans:
-        counted = (*self.members, _BEYOND) if self.told else self.members
+        counted = (*self.members, _BEYOND) if self.counts_beyond else self.members
         return tuple(member.span for member in counted)
 
     def statistics(self, columns: Values) -> Outcome:
@@ -181,8 +178,8 @@ class PresenceClass:
         if not self.everyone:
             rows = columns[~np.isnan(columns).all(axis=1)]
         sums = [total(m.places(rows[:, i])) for i, m in enumerate(self.members)]
-        if self.told:
-            cut = [m.lies_beyond(rows[:, i]) for i, m in enumerate(self.members) if m.told]
+        if self.counts_beyond:
+            cut = [m.lies_beyond(rows[:, i]) for i, m in enumerate(self.members) if m.counts_beyond]
             sums.append(total(_BEYOND.places(np.any(cut, axis=0).astype(np.float64))))
         return *sums, len(rows)
 
@@ -207,12 +204,12 @@ class JointMember(Mechanism):
 
     @property
     def width(self) -> int:
-        return sum(len(each.members) for each in self.classes)
+        return sum(len(presence.members) for presence in self.classes)
 
     @property
     def knows_number(self) -> bool:
         """Whether every case is in every class: then under replace its size is public."""
-        return all(each.everyone for each in self.classes)
+        return all(presence.everyone for presence in self.classes)
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -222,10 +219,10 @@ class JointMember(Mechanism):
     def law(self, values: Values) -> Law:
         rows, start = values.reshape(-1, self.width), 0
         numbers: list[int] = []
-        for each in self.classes:
-            numbers.extend(each.statistics(rows[:, start : start + len(each.members)]))
-            start += len(each.members)
-        spans = tuple(each.spans for each in self.classes)
+        for presence in self.classes:
+            numbers.extend(presence.statistics(rows[:, start : start + len(presence.members)]))
+            start += len(presence.members)
+        spans = tuple(presence.spans for presence in self.classes)
         if self.adjacency is Adjacency.REPLACE:
             return BoxLaw(tuple(numbers), spans, self.epsilon)
         return HullLaw(tuple(numbers), spans, self.epsilon)
@@ -236,10 +233,10 @@ class JointMember(Mechanism):
     def place(self) -> tuple[int, int]:
         """Its class, and its place in the class."""
         index = self.index
-        for number, each in enumerate(self.classes):
-            if index < len(each.members):
+        for number, presence in enumerate(self.classes):
+            if index < len(presence.members):
                 return number, index
-            index -= len(each.members)
+            index -= len(presence.members)
         raise IndexError(self.index)
 
     @cached_property
@@ -254,7 +251,7 @@ class JointMember(Mechanism):
     @cached_property
     def _slice(self) -> slice:
         number, _ = self.place
-        start = sum(len(each.spans) + 1 for each in self.classes[:number])
+        start = sum(len(presence.spans) + 1 for presence in self.classes[:number])
         return slice(start, start + len(self.classes[number].spans) + 1)
 
     def _noisy(self, noisy: Outcome) -> tuple[float, float]:
@@ -264,14 +261,14 @@ class JointMember(Mechanism):
 
     @property
     def tells_beyond(self) -> bool:
-        return self.member.told
+        return self.member.counts_beyond
 
     def beyond(self, noisy: Outcome) -> BeyondBounds | None:
         if not self.tells_beyond:
             return None
         number, _ = self.place
         *_, v, t = self._of_class(noisy)
-        measures = sum(each.told for each in self.classes[number].members)
+        measures = sum(member.counts_beyond for member in self.classes[number].members)
         return BeyondBounds(float(v), float(t), *self._noise.of_beyond, measures)
 
     def _bins(self, noisy: Outcome) -> tuple[float, float]:
@@ -282,9 +279,9 @@ class JointMember(Mechanism):
     @cached_property
     def _noise(self) -> Noise:
         number, _ = self.place
-        spans = tuple(each.spans for each in self.classes)
+        spans = tuple(presence.spans for presence in self.classes)
         if self.adjacency is Adjacency.REPLACE:
-            return box_noise(tuple(span for each in spans for span in each), self.epsilon)
+            return box_noise(tuple(span for own in spans for span in own), self.epsilon)
         return class_noise(spans[number], spans[:number] + spans[number + 1 :], self.epsilon)
 
     @property
@@ -297,8 +294,7 @@ class JointMember(Mechanism):
     @property
     def as_sum(self) -> tuple[float, float]:
         if self.member.is_sum:
-            half = float(self.member.lattice.step) * self.member.span / 4
-            return half, half * float(self.member.skew)
+            return self._unit, self._unit * self._skew
         low, high = self.ends
         return (high - low) / 2, (high + low) / 2
 
@@ -314,7 +310,8 @@ class JointMember(Mechanism):
     def _share(self, v: float, t: float) -> float:
         if self.adjacency is Adjacency.REPLACE:
             return clamp((1 + v / t) / 2, 0.0, 1.0) if t else 0.5
-        return _drawn_in_one(v, t, self._noise.unit)
+        unit = self._noise.unit
+        return drawn_in_share((t + v) / 2 / unit, (t - v) / 2 / unit)
 
     @cached_property
     def _unit(self) -> float:
@@ -383,8 +380,8 @@ class JointMember(Mechanism):
         noise, span = self._noise, self.member.span
         v, t = self._noisy(noisy)
         if self.member.is_sum:
-            off = v - (limit / self._unit - float(self.member.skew) * t)
-            rarely = noise.tail(abs(off), -float(self.member.skew), span) / 2
+            off = v - (limit / self._unit - self._skew * t)
+            rarely = noise.tail(abs(off), -self._skew, span) / 2
             return 1 - rarely if off < 0 else rarely
         share = (limit - float(self.bounds.low)) / float(self.bounds.width)
         if not 0 <= share < 1:
@@ -420,8 +417,7 @@ class JointMember(Mechanism):
     @property
     def output_range(self) -> tuple[float, float]:
         if self.member.is_sum:
-            low = 0.0 if self.bounds.low >= 0 else -math.inf
-            return low, 0.0 if self.bounds.high <= 0 else math.inf
+            return self.bounds.of_sums
         return self._range[:2]
 
     # --- what is predicted
@@ -429,7 +425,7 @@ class JointMember(Mechanism):
     def predicted_error(self, cases: float, at: float | None) -> float:
         noise = self._noise
         if self.member.is_sum:
-            turned = noise.deviation(-float(self.member.skew), self.member.span)
+            turned = noise.deviation(-self._skew, self.member.span)
             return self._unit * turned
         width = float(self.bounds.width)
         share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
@@ -444,17 +440,19 @@ class JointMember(Mechanism):
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
         noise, span = self._noise, self.member.span
         if self.member.is_sum:
-            unit, turn = self._unit, -float(self.member.skew)
+            unit, turn = self._unit, -self._skew
             return ErrorLaw(lambda t: noise.tail(t / unit, turn, span), shrinks=False, start=unit)
-        known = self.adjacency is Adjacency.REPLACE
-        return _share_law(noise, span, cases, known=known).times(float(self.bounds.width))
+        number_is_public = self.adjacency is Adjacency.REPLACE
+        return _share_law(noise, span, cases, number_is_public=number_is_public).times(
+            float(self.bounds.width)
+        )
 
     def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:
         noise, member, chances = self._noise, self.member, Chances(0)
         v, d, t = noise.points(chances, member.span, _BEYOND.span)
         values, cases = trial.values[:, None], np.full((len(trial.values), 1), float(trial.cases))
         if member.is_sum:
-            unit, skew = self._unit, float(member.skew)
+            unit, skew = self._unit, self._skew
             # A sum may be larger than so many cases can add up to.
             most = float(member.bounds.magnitude) or 1.0
             cases = np.maximum(cases, np.abs(values) / most)
@@ -481,16 +479,16 @@ class JointMember(Mechanism):
         """The mean and the ends of its interval, as shares of the bounds."""
         noise, span = self._noise, self.member.span
         slack = float(self.member.lattice.rounding) / float(self.bounds.width)
-        known = self.adjacency is Adjacency.REPLACE
+        number_is_public = self.adjacency is Adjacency.REPLACE
         above, below = np.maximum((t + v) / 2, 0.0), np.maximum((t - v) / 2, 0.0)
         both = np.maximum(above + below, _LEAST_UNIT)
 
         def away(share: float) -> float:
-            turn = 0.0 if known else 2 * clamp(share, 0.0, 1.0) - 1
+            turn = 0.0 if number_is_public else 2 * clamp(share, 0.0, 1.0) - 1
             return noise.quantile(turn, span, CONFIDENCE) / 2
 
         low, high = (above - away(limit + slack)) / both, (above + away(limit - slack)) / both
-        if known:
+        if number_is_public:
             estimate = above / both
         else:  # an interval that may hold an end of the bounds holds everything up to there
             estimate, end = _drawn_in(v, t, noise.unit), away(1.0)
@@ -501,7 +499,7 @@ class JointMember(Mechanism):
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
         v, t = self._noise.points(chances, self.member.span)
         if self.member.is_sum:
-            return scenario.value + self._unit * (v + float(self.member.skew) * t)
+            return scenario.value + self._unit * (v + self._skew * t)
         low, width = float(self.bounds.low), float(self.bounds.width)
         share, cases = (scenario.value - low) / width, scenario.cases
         if self.adjacency is Adjacency.REPLACE:
@@ -523,7 +521,7 @@ class JointNumber(JointMember):
 
     @property
     def _number(self) -> CombinedSum:
-        size = sum(len(each.spans) + 1 for each in self.classes)
+        size = sum(len(presence.spans) + 1 for presence in self.classes)
         shared = self.bounds, self.epsilon, self.adjacency, self.integral
         member = JointMember(*shared, self.classes, self.index)
         return combined_sum(UNIT_INTERVAL, [Part(member, size)], [self.as_sum])
@@ -575,7 +573,7 @@ def joint_members(
     classes: tuple[PresenceClass, ...], epsilon: Fraction, adjacency: Adjacency
 ) -> tuple[Mechanism, ...]:
     """Every function of a set, in the order of its classes: all of them are one release."""
-    members = (member for each in classes for member in each.members)
+    members = (member for presence in classes for member in presence.members)
     return tuple(
         JointMember(member.bounds, epsilon, adjacency, member.integral, classes, index)
         for index, member in enumerate(members)
@@ -586,7 +584,7 @@ def joint_numbers(
     classes: tuple[PresenceClass, ...], epsilon: Fraction, adjacency: Adjacency
 ) -> tuple[Mechanism, ...]:
     """How many cases each class has, read off the same release."""
-    firsts = accumulate((len(each.members) for each in classes[:-1]), initial=0)
+    firsts = accumulate((len(presence.members) for presence in classes[:-1]), initial=0)
     return tuple(
         JointNumber(UNIT_INTERVAL, epsilon, adjacency, True, classes, index)  # noqa: FBT003
         for index in firsts
@@ -608,18 +606,7 @@ def _with_others(own: BeyondBounds, cases: Floats, periods: int) -> BeyondBounds
 
 
 def _drawn_in(v: Floats, t: Floats, unit: float) -> Floats:
-    """The share, drawn towards the middle where the noise is large: as in `two_bin`."""
-    above, below = np.maximum((t + v) / 2, 0.0) / unit, np.maximum((t - v) / 2, 0.0) / unit
-    both = above + below
-    towards = _DRAWN_IN / (1 + both)
-    return np.asarray((above + towards) / (both + 2 * towards))
-
-
-def _drawn_in_one(v: float, t: float, unit: float) -> float:
-    above, below = max((t + v) / 2, 0.0) / unit, max((t - v) / 2, 0.0) / unit
-    both = above + below
-    towards = _DRAWN_IN / (1 + both)
-    return (above + towards) / (both + 2 * towards)
+    return drawn_in_shares((t + v) / 2 / unit, (t - v) / 2 / unit)
 
 
 def written_set(classes: tuple[PresenceClass, ...]) -> str:
@@ -627,16 +614,16 @@ def written_set(classes: tuple[PresenceClass, ...]) -> str:
     return json.dumps(
         [
             [
-                "all" if each.everyone else "some",
+                "all" if presence.everyone else "some",
                 [
                     [
                         *(m.function, str(m.bounds.low), str(m.bounds.high), m.integral, m.span),
-                        *((_TOLD,) if m.told else ()),
+                        *((_TOLD,) if m.counts_beyond else ()),
                     ]
-                    for m in each.members
+                    for m in presence.members
                 ],
             ]
-            for each in classes
+            for presence in classes
         ]
     )
 
@@ -648,8 +635,8 @@ def read_set(text: str) -> tuple[PresenceClass, ...] | None:
     classes = tuple(
         PresenceClass(
             tuple(
-                Contribution(function, Bounds(Fraction(low), Fraction(high)), integral, bool(told))
-                for function, low, high, integral, _, *told in members
+                Contribution(function, Bounds(Fraction(low), Fraction(high)), integral, bool(mark))
+                for function, low, high, integral, _, *mark in members
             ),
             everyone=who == "all",
         )
@@ -696,11 +683,11 @@ class Noise:
         """Equally likely noises: v of members of the class, in whole steps, and t."""
         so_far = np.cumsum(self.weights)
         drawn = np.searchsorted(so_far, chances.uniform(0) * so_far[-1]).clip(max=len(so_far) - 1)
-        found = []
+        columns = []
         for column, span in zip((1, 3, 4), spans, strict=False):
             reach = self.radii[drawn] * span / 2 + 0.5
-            found.append(np.rint(reach * (2 * chances.uniform(column) - 1)) * (2 / span))
-        return *found, self.numbers[drawn] + self.spreads[drawn] * (2 * chances.uniform(2) - 1)
+            columns.append(np.rint(reach * (2 * chances.uniform(column) - 1)) * (2 / span))
+        return *columns, self.numbers[drawn] + self.spreads[drawn] * (2 * chances.uniform(2) - 1)
 
     def tail(self, distance: float, turn: float, span: int) -> float:
         """At least P(|v − turn·t| ≥ distance): as if v were continuous, and half a step closer."""
@@ -730,12 +717,12 @@ class Noise:
         far = radii + 1 / span + numbers + spreads >= away
         reach, numbers, spreads = radii[far] + 1 / span, numbers[far], spreads[far]
         squares, beyond = np.empty((len(steep), len(reach))), np.zeros(len(steep))
-        each = weights[far] / (8 * reach * spreads)
+        shares = weights[far] / (8 * reach * spreads)
         for number in (numbers, -numbers):
             for sign in (1, -1):
                 np.multiply(steep[:, None], number - sign * spreads, out=squares)
                 np.maximum(np.subtract(reach - away, squares, out=squares), 0.0, out=squares)
-                beyond += sign * dot(np.square(squares, out=squares), each)
+                beyond += sign * dot(np.square(squares, out=squares), shares)
         return np.asarray(np.minimum(beyond / steep, 1.0))
 
     @cached_property
@@ -771,10 +758,10 @@ class Noise:
         self, above: float, below: float, span: int, confidence: float, tilt: float
     ) -> tuple[float, float]:
         """All shares p whose pivot is not too far off, from the noisy sums of both sides."""
-        known = _quantiles(self, span, confidence, tilt)
+        quantiles = _quantiles(self, span, confidence, tilt)
 
         def accepted(p: float) -> bool:
-            return 2 * abs((1 - p) * above - p * below) <= _between_turns(known, 2 * p - 1)
+            return 2 * abs((1 - p) * above - p * below) <= _between_turns(quantiles, 2 * p - 1)
 
         return share_hull(above, below, accepted)
 
@@ -789,7 +776,7 @@ def _mean_above(left: Floats, slope: Floats) -> Floats:
 
 
 @lru_cache(maxsize=1024)
-def _share_law(noise: Noise, span: int, cases: int, *, known: bool) -> ErrorLaw:
+def _share_law(noise: Noise, span: int, cases: int, *, number_is_public: bool) -> ErrorLaw:
     """Of a mean as a share of its bounds: one for all means of a draw.
 
     `known` is whether the number of cases is public.
@@ -803,9 +790,9 @@ def _share_law(noise: Noise, span: int, cases: int, *, known: bool) -> ErrorLaw:
             return 0.0
         truths = np.append(lower_half, min(off, 1 - off))
         seen = np.stack((truths + off, truths - off))
-        turns = 0.0 * seen if known else np.abs(2 * seen - 1)
+        turns = 0.0 * seen if number_is_public else np.abs(2 * seen - 1)
         turns[(seen <= 0) | (seen >= 1)] = _NOWHERE
-        if not known:
+        if not number_is_public:
             turns = turns[:, _widest(turns)]
         possible, sides = turns > _NOWHERE, np.zeros(turns.shape)
         sides[possible] = noise.tails_of_many(2 * off * cases, turns[possible], span)
@@ -862,7 +849,7 @@ def _between_points(waves: Floats, places: Floats) -> Floats:
     places = np.where(places > last, 2 * last - places, places)
     before = np.minimum(places.astype(np.int64), last)
     x = places - before
-    p, q, r, s = (waves[before + each] for each in range(4))
+    p, q, r, s = (waves[before + shift] for shift in range(4))
     outer, inner = x * (x - 1) / 6, (x + 1) * (x - 2) / 2
     return np.asarray(outer * ((x + 1) * s - (x - 2) * p) + inner * ((x - 1) * q - x * r))
 
@@ -874,21 +861,26 @@ def _waves_of(noise: Noise, span: int, of_v: float, of_t: float) -> tuple[float,
     Each part of the mixture is a sum of two uniform ones. Their law is taken on a fine grid, where
     every value counts as the next point away from zero.
     """
-    one, two = of_v * (noise.radii + 1 / span), of_t * noise.spreads
+    reach, spread = of_v * (noise.radii + 1 / span), of_t * noise.spreads
     middles = of_t * noise.numbers
-    squares = one**2 / 3 + two**2 / 3 + middles**2
+    squares = reach**2 / 3 + spread**2 / 3 + middles**2
     step = max(math.sqrt(float(dot(noise.weights, squares))), _LEAST_UNIT) / _POINTS_EACH
-    one, two = np.maximum(one, step), np.maximum(two, step)
-    points = np.arange(math.ceil(float((np.abs(middles) + one + two).max()) / step) + 1) * step
-    heights = noise.weights / (8 * one * two)
+    reach, spread = np.maximum(reach, step), np.maximum(spread, step)
+    points = np.arange(math.ceil(float((np.abs(middles) + reach + spread).max()) / step) + 1) * step
+    heights = noise.weights / (8 * reach * spread)
     upto = np.zeros_like(points)  # the chance of everything up to there, by its four corners
-    for sign, corner in ((1, -one - two), (-1, one - two), (-1, two - one), (1, one + two)):
+    for sign, corner in (
+        (1, -reach - spread),
+        (-1, reach - spread),
+        (-1, spread - reach),
+        (1, reach + spread),
+    ):
         corners = middles + corner
         order = np.argsort(corners)
         seen = np.searchsorted(corners[order], points, side="right")
         powers = (heights * corners**power for power in range(3))
         flat, sloped, curved = (
-            np.concatenate(([0.0], np.cumsum(each[order])))[seen] for each in powers
+            np.concatenate(([0.0], np.cumsum(power[order])))[seen] for power in powers
         )
         upto += sign * (points * (points * flat - 2 * sloped) + curved)
     size = 1 << max(len(points).bit_length() + 1, _FINE_WAVES)
@@ -905,7 +897,7 @@ def _number_quantile(noise: Noise, confidence: float) -> float:
 
     def beyond(distance: float) -> float:
         sides = ((spreads - distance + side * noise.numbers) / (2 * spreads) for side in (1, -1))
-        return float(dot(noise.weights, sum(np.clip(each, 0.0, 1.0) for each in sides)))
+        return float(dot(noise.weights, sum(np.clip(inside, 0.0, 1.0) for inside in sides)))
 
     low, high = 0.0, float((np.abs(noise.numbers) + noise.spreads).max())
     while high - low > 1e-5 * max(high, 1.0):
@@ -933,11 +925,11 @@ class _Quantiles(dict[int, float]):
         return self[number]
 
 
-def _between_turns(known: _Quantiles, turn: float) -> float:
+def _between_turns(quantiles: _Quantiles, turn: float) -> float:
     place = abs(turn) * (_TURNS - 1)
     low = int(place) if place < _TURNS - 2 else _TURNS - 2
-    first = known[low]
-    return first + (place - low) * (known[low + 1] - first)
+    first = quantiles[low]
+    return first + (place - low) * (quantiles[low + 1] - first)
 
 
 @lru_cache(maxsize=1024)
@@ -969,8 +961,8 @@ def _excess_of_tail(noise: Noise, turn: float, span: int, alpha: float) -> tuple
     reach, shifts, slope = radii + step, turn * numbers, turn * spreads
     is_flat = not slope.any()
     slope = np.maximum(slope, _LEAST_SLOPE)
-    each = weights / ((2 if is_flat else 8 * slope) * reach)
-    each, slopes = np.concatenate((each, each)), np.concatenate((slope, slope))
+    shares = weights / ((2 if is_flat else 8 * slope) * reach)
+    shares, slopes = np.concatenate((shares, shares)), np.concatenate((slope, slope))
     sides = np.concatenate((reach - shifts, reach + shifts))
     left, right = sides + slopes, sides - slopes
 
@@ -979,7 +971,7 @@ def _excess_of_tail(noise: Noise, turn: float, span: int, alpha: float) -> tuple
         if not is_flat:
             below = np.maximum(right - (distance - step), 0.0)
             above = above * above - below * below
-        often = float((each * above).sum())  # of many, a product would start threads
+        often = float((shares * above).sum())  # of many, a product would start threads
         return math.log(often / alpha) if often > 0 else -math.inf
 
     return excess, _CLOSE + (_ROUNDED * float(reach.max()) if is_flat else 0.0)
@@ -994,21 +986,21 @@ def _around(
     two places are guesses, the third is the last there is.
     """
     *guesses, below = places
-    above, known = 0.0, [(place, excess(place)) for place in guesses]
+    above, probes = 0.0, [(place, excess(place)) for place in guesses]
     for _ in range(_MOST_STEPS):
-        for place, found in known[-2:]:
-            above = max(above, place) if found > close / 10 else above
-            below = min(below, place) if found < -close / 10 else below
+        for place, of_place in probes[-2:]:
+            above = max(above, place) if of_place > close / 10 else above
+            below = min(below, place) if of_place < -close / 10 else below
         if below - above <= 4 * close * below:
             break
-        (first, of_first), (last, of_last) = known[-2:]
+        (first, of_first), (last, of_last) = probes[-2:]
         fall = of_first - of_last
         guess = last + of_last * (last - first) / fall if fall else math.inf
         # A little beyond, on the side that was not seen last.
         guess += math.copysign(close, of_last) * guess
         if not above < guess < below:
             guess = (above + below) / 2
-        known.append((guess, excess(guess)))
+        probes.append((guess, excess(guess)))
     return above, below
 
 

@@ -33,11 +33,15 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms import tails
-from pappi.mechanisms.bins import clamp
-from pappi.mechanisms.lattice import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, total
-from pappi.mechanisms.laws import Outcome
-from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Task, Values
+from pappi.mechanisms.grids import MOST_CASES, RANGE_STEPS, SUM_STEPS, Lattice, clamp, total
+from pappi.mechanisms.laws import (
+    Outcome,
+    clamped_error,
+    laplace_at_least,
+    laplace_deviation,
+    laplace_half_width,
+)
+from pappi.mechanisms.mechanism import Estimate, Mechanism, NoisyIntegers, Purpose, Task, Values
 from pappi.mechanisms.prediction import (
     Chances,
     ErrorLaw,
@@ -45,8 +49,7 @@ from pappi.mechanisms.prediction import (
     Scenario,
     Trial,
     TrialIntervals,
-    anywhere_in,
-    laplace_tails,
+    laplace_beyond,
 )
 from pappi.mechanisms.two_bin import LaplacePair, TwoBin
 from pappi.values import CONFIDENCE, Adjacency, LaplaceLikelihood
@@ -58,12 +61,8 @@ class LaplaceSum(NoisyIntegers):
 
     name: ClassVar[str] = "laplace"
     functions: ClassVar[tuple[str, ...]] = ("sum",)
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        """Also at a target: its margin is the limit minus the sum, so this decides already."""
-        verdict_only = task.has_target and task.falloff is None
-        return task.kind in cls.functions and not verdict_only
+    purposes: ClassVar[tuple[Purpose, ...]] = (Purpose.VALUE, Purpose.BOTH)
+    """Its margin is the limit minus the sum: the value decides already."""
 
     @property
     def lattice(self) -> Lattice:
@@ -124,7 +123,7 @@ class LaplaceSum(NoisyIntegers):
         what a single case may add, far below the noise.
         """
         cases = _public_cases(noisy)
-        width = tails.half_width(self.scale, confidence)
+        width = laplace_half_width(self.scale, confidence)
         slack = self.lattice.rounding * (MOST_CASES if cases is None else cases)
         limits = self._range(cases)
         low = self._sum_of(noisy[0] - width, cases) - slack
@@ -138,14 +137,14 @@ class LaplaceSum(NoisyIntegers):
             return float(limit >= high)
         lattice = self.lattice
         points = (Fraction(limit) - lattice.origin * (cases or 0)) / lattice.step
-        return tails.at_least(float(noisy[0] - points), self.scale)
+        return laplace_at_least(float(noisy[0] - points), self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         centre = cases * float(self.bounds.low + self.bounds.high) / 2 if at is None else at
-        noise = float(self.lattice.step) * tails.deviation(self.scale)
-        known = cases if self.adjacency is Adjacency.REPLACE else None
-        low, high = self._range(known)
-        return tails.clamped_error(noise, centre - low, high - centre)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale)
+        public_cases = cases if self.adjacency is Adjacency.REPLACE else None
+        low, high = self._range(public_cases)
+        return clamped_error(noise, centre - low, high - centre)
 
     @property
     def output_range(self) -> tuple[float, float]:
@@ -153,24 +152,25 @@ class LaplaceSum(NoisyIntegers):
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
         """Of as many cases as there are: only where their number is public is its range used."""
-        noise = laplace_tails(self.scale, float(self.lattice.step))
-        if self.adjacency is Adjacency.REPLACE:
-            beyond = anywhere_in(noise, cases * float(self.bounds.width))
-            return ErrorLaw(beyond, shrinks=False)
-        return ErrorLaw(noise.beyond, shrinks=False)
+        public = self.adjacency is Adjacency.REPLACE
+        width = cases * float(self.bounds.width) if public else math.inf
+        beyond = laplace_beyond(self.scale, float(self.lattice.step), width)
+        return ErrorLaw(beyond, shrinks=False)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        known = scenario.cases if self.adjacency is Adjacency.REPLACE else None
-        noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
-        return np.clip(scenario.value + noise * chances.laplace(), *self._range(known))
+        public_cases = scenario.cases if self.adjacency is Adjacency.REPLACE else None
+        noise = float(self.lattice.step) * laplace_deviation(self.scale) / math.sqrt(2)
+        return np.clip(scenario.value + noise * chances.laplace(), *self._range(public_cases))
 
     def trial_intervals(self, trial: Trial, limit: float) -> TrialIntervals:  # noqa: ARG002 - as wide everywhere
-        known = trial.cases if self.adjacency is Adjacency.REPLACE else None
+        public_cases = trial.cases if self.adjacency is Adjacency.REPLACE else None
         step = float(self.lattice.step)
         values = trial.values[:, None] + step * Chances(0).whole_laplace(self.scale)
-        away = step * tails.half_width(self.scale, CONFIDENCE)
-        away += float(self.lattice.rounding) * (MOST_CASES if known is None else known)
-        limits = self._range(known)
+        away = step * laplace_half_width(self.scale, CONFIDENCE)
+        away += float(self.lattice.rounding) * (
+            MOST_CASES if public_cases is None else public_cases
+        )
+        limits = self._range(public_cases)
         return TrialIntervals(np.clip(values - away, *limits), np.clip(values + away, *limits))
 
     def _sum_of(self, points: int, cases: int | None) -> float:
@@ -180,9 +180,7 @@ class LaplaceSum(NoisyIntegers):
     def _range(self, cases: float | None) -> tuple[float, float]:
         """Where a sum can lie, by public facts alone."""
         low, high = self.ends
-        if cases is not None:
-            return low * cases, high * cases
-        return (0.0 if low >= 0 else -math.inf), (0.0 if high <= 0 else math.inf)
+        return self.bounds.of_sums if cases is None else (low * cases, high * cases)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +220,7 @@ class LaplaceExtreme(NoisyIntegers):
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         lattice = self.lattice
-        width = tails.half_width(self.scale, confidence)
+        width = laplace_half_width(self.scale, confidence)
         low = lattice.value(noisy[0] - width) - lattice.rounding
         high = lattice.value(noisy[0] + width) + lattice.rounding
         return self.clamped(low), self.clamped(high)
@@ -232,19 +230,19 @@ class LaplaceExtreme(NoisyIntegers):
             return float(limit >= self.bounds.high)
         lattice = self.lattice
         points = (Fraction(limit) - lattice.origin) / lattice.step
-        return tails.at_least(float(noisy[0] - points), self.scale)
+        return laplace_at_least(float(noisy[0] - points), self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink
         (low, high), centre = self.ends, self.centre(at)
-        noise = float(self.lattice.step) * tails.deviation(self.scale)
-        return tails.clamped_error(noise, centre - low, high - centre)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale)
+        return clamped_error(noise, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
-        noise = laplace_tails(self.scale, float(self.lattice.step))
-        return ErrorLaw(anywhere_in(noise, float(self.bounds.width)), shrinks=False)
+        step, width = float(self.lattice.step), float(self.bounds.width)
+        return ErrorLaw(laplace_beyond(self.scale, step, width), shrinks=False)
 
     def outcomes(self, scenario: Scenario, chances: Chances) -> Floats:
-        noise = float(self.lattice.step) * tails.deviation(self.scale) / math.sqrt(2)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale) / math.sqrt(2)
         return np.clip(scenario.value + noise * chances.laplace(), *self.output_range)
 
 
@@ -254,6 +252,7 @@ class LaplaceMean(TwoBin):
 
     name: ClassVar[str] = "laplace"
     same_law_as: ClassVar[type[Mechanism] | None] = TwoBin
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = (Adjacency.REPLACE,)
     needs_public_number: ClassVar[str] = (
         "the sensitivity of a mean depends on the number of values, which is private"
     )
@@ -265,10 +264,6 @@ class LaplaceMean(TwoBin):
                 "Laplace noise on a mean is scaled by the number of cases, which is private here",
                 hint="use two-bin, which keeps it private",
             )
-
-    @classmethod
-    def answers(cls, task: Task) -> bool:
-        return super(LaplaceMean, cls).answers(task) and task.adjacency is Adjacency.REPLACE
 
 
 def _public_cases(noisy: Outcome) -> int | None:

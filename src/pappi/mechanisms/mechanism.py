@@ -36,8 +36,14 @@ from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms.beyond import BeyondBounds
-from pappi.mechanisms.bins import FINEST, USUALLY, BinsBelow, NoisyBins, clamp
-from pappi.mechanisms.lattice import OCTAVES_OF_LOOSE_BOUNDS
+from pappi.mechanisms.grids import (
+    FINEST,
+    OCTAVES_OF_LOOSE_BOUNDS,
+    USUALLY,
+    BinsBelow,
+    NoisyBins,
+    clamp,
+)
 from pappi.mechanisms.laws import DiscreteLaplaceLaw, JointLaw, Law, Outcome, PointLaw
 from pappi.mechanisms.noise import system_randbelow
 from pappi.mechanisms.prediction import (
@@ -120,6 +126,14 @@ class InBuckets:
     buckets: int
 
 
+class Purpose(Enum):
+    """What is wanted of a function."""
+
+    VALUE = "its value"
+    VERDICT = "whether it keeps a limit, and no value"
+    BOTH = "its value, with most of epsilon spent on whether it keeps a limit"
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """One function to answer, by public facts alone: what a mechanism is made from.
@@ -170,8 +184,10 @@ class Task:
         return self.bounds, self.epsilon, self.adjacency, self.integral
 
     @property
-    def has_target(self) -> bool:
-        return self.limit is not None
+    def purpose(self) -> Purpose:
+        if self.limit is None:
+            return Purpose.VALUE
+        return Purpose.VERDICT if self.falloff is None else Purpose.BOTH
 
     def octaves(self) -> int:
         """Of loose bounds, by functions that cannot do with values on both sides of zero."""
@@ -228,15 +244,13 @@ class Estimate:
     least_cases: float | None = None
 
 
-def counted(
-    value: float, cases: float, reach: Callable[[float], float], ceiling: float | None = None
-) -> Estimate:
+def counted(value: float, cases: float, reach: Callable[[float], float]) -> Estimate:
     """A value that is nothing without cases, with the released number of them.
 
     `reach` is the margin of that number at a confidence.
     """
     least = cases - reach(ALL_BUT_SURE)
-    return Estimate(value, max(cases, 0.0), ceiling, reach(CONFIDENCE), least)
+    return Estimate(value, max(cases, 0.0), None, reach(CONFIDENCE), least)
 
 
 class PairNoise(Protocol):
@@ -278,10 +292,23 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
-    """In the notation, and on record."""
+    """In the notation, in answers, and on record."""
+
+    earlier_name: ClassVar[str] = ""
+    """Definitions may still use it, and keys keep it: they say what has been paid for."""
 
     functions: ClassVar[tuple[str, ...]] = ()
     """What it answers; see `Task.kind`."""
+
+    loose_functions: ClassVar[tuple[str, ...] | None] = None
+    """Those that it answers within loose bounds as well; None for all."""
+
+    needs_loose_bounds: ClassVar[bool] = False
+    """Whether it is for loose bounds alone."""
+
+    purposes: ClassVar[tuple[Purpose, ...]] = (Purpose.VALUE,)
+
+    adjacencies: ClassVar[tuple[Adjacency, ...]] = tuple(Adjacency)
 
     replaced: ClassVar[Replaced] = Replaced.VALUE
 
@@ -341,8 +368,14 @@ class Mechanism(ABC):
 
     @classmethod
     def answers(cls, task: Task) -> bool:
-        """Whether it is for this task: by default, for the value of one of its functions."""
-        return task.kind in cls.functions and not task.has_target
+        """Whether it is for this task, by what its class says."""
+        if task.kind not in cls.functions or task.purpose not in cls.purposes:
+            return False
+        if task.loose is None:
+            fits = not cls.needs_loose_bounds
+        else:
+            fits = cls.loose_functions is None or task.kind in cls.loose_functions
+        return fits and task.adjacency in cls.adjacencies
 
     @classmethod
     def made_for(cls, task: Task) -> Self:
@@ -351,7 +384,8 @@ class Mechanism(ABC):
 
     @property
     def recorded_name(self) -> str:
-        return self.name if self.same_law_as is None else self.same_law_as.name
+        drawn = self.same_law_as or type(self)
+        return drawn.earlier_name or drawn.name
 
     @property
     def settings(self) -> tuple[tuple[str, str | Bounds], ...]:

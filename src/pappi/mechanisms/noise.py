@@ -44,25 +44,6 @@ def discrete_laplace(scale: Fraction, randbelow: RandBelow) -> int:
             return -magnitude if negative else magnitude
 
 
-def hexagonal_laplace(scale: Fraction, randbelow: RandBelow) -> tuple[int, int]:
-    """One draw of (X, Y) with P((x, y)) ∝ exp(−N(x, y) / scale), N = max(|x|, |y|, |x − y|).
-
-    The six neighbours of (0, 0) with N = 1 are corners of a hexagon. Every other point is
-    i steps towards one corner, i ≥ 1, and j towards the next, j ≥ 0, in one way only, and
-    N = i + j. So with i and j geometric and a corner by chance all points have the right
-    weight, if i = 0 is thrown back: but for the origin, which is six times too likely.
-    """
-    while True:
-        corner = randbelow(6)
-        i, j = geometric(scale, randbelow), geometric(scale, randbelow)
-        if i or (j == 0 and corner == 0):
-            (ux, uy), (vx, vy) = _HEXAGON[corner], _HEXAGON[(corner + 1) % 6]
-            return i * ux + j * vx, i * uy + j * vy
-
-
-_HEXAGON = ((1, 0), (1, 1), (0, 1), (-1, 0), (-1, -1), (0, -1))
-
-
 def geometric(scale: Fraction, randbelow: RandBelow) -> int:
     """One draw of X ≥ 0 with P(X = x) ∝ exp(−x / scale)."""
     return _geometric(scale.numerator, randbelow) // scale.denominator

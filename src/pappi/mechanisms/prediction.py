@@ -25,14 +25,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.mechanisms import tails
+from pappi.mechanisms.laws import laplace_deviation, laplace_tail
 
 Floats = NDArray[np.float64]
-Tail = Callable[[float], float]
-"""How likely it is to be off by more than t ≥ 0 in one direction; never rises."""
-
 Beyond = Callable[[float], float]
-"""How likely it is to be off by more than t ≥ 0 in either; never rises."""
+"""How likely it is to be off by more than t ≥ 0, in either direction; never rises."""
 
 EVENLY_BETWEEN = "the values are spread evenly between the bounds"
 LIE_LOW = "the values lie mostly low between the bounds, with their mean at a quarter"
@@ -240,7 +237,7 @@ class Chances:
         return self._signed(_laplace(_COLUMNS_EACH * self.index + column))
 
     def whole_laplace(self, scale: Fraction, column: int = 0) -> Floats:
-        """Discrete Laplace noise of that scale: see `tails`."""
+        """Discrete Laplace noise of that scale: see `laws`."""
         return _whole_laplace(scale, self.uniform(column))
 
     def whole_laplaces(self, scale: Fraction, columns: int) -> Floats:
@@ -253,7 +250,7 @@ class Chances:
         return self._signed(_normal(_COLUMNS_EACH * self.index + column))
 
     def hexagonal(self) -> tuple[Floats, Floats]:
-        """Noise on two sums, as in `noise.hexagonal_laplace`, of scale 1."""
+        """Noise on two sums, as in `hexagon.hexagonal_laplace`, of scale 1."""
         first, second = _hexagonal(_COLUMNS_EACH * self.index)
         return self._signed(first), self._signed(second)
 
@@ -318,69 +315,57 @@ NEAR, APART, TRUTHS = 5.0, 0.125, 9
 """True shares to try: up to so many noise scales from an end, so far apart, and so many others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tails:
-    """The error of a value: too low by more than t, and too high by more than t."""
+def laplace_beyond(scale: Fraction, step: float, width: float = math.inf) -> Beyond:
+    """Discrete Laplace noise of a scale in steps: exact.
 
-    down: Tail
-    up: Tail
-
-    def beyond(self, distance: float) -> float:
-        return min(self.down(distance) + self.up(distance), 1.0)
-
-
-def laplace_tails(scale: Fraction, step: float) -> Tails:
-    """Discrete Laplace noise of a scale in steps: exact."""
-
+    Of a value kept in a range of some width, where the noise is worst: in the middle, or at an end.
+    """
     furthest = _NOTHING_LEFT * max(float(scale), 1.0) * step
 
-    def tail(t: float) -> float:
-        if t >= furthest:
+    def beyond(t: float) -> float:
+        if t >= min(furthest, width):
             return 0.0
         # Rounding must not make a noise of exactly k steps count as further than k steps.
-        return tails.tail(scale, math.floor(t / step * (1 + 1e-12)) + 1) / 2
-
-    return Tails(tail, tail)
-
-
-def anywhere_in(noise: Tails, width: float) -> Beyond:
-    """Of a value kept in a range, where the same noise is worst: in the middle, or at an end."""
-
-    def beyond(t: float) -> float:
-        if t >= width:
-            return 0.0
-        return noise.beyond(t) if 2 * t < width else max(noise.down(t), noise.up(t))
+        one_side = laplace_tail(scale, math.floor(t / step * (1 + 1e-12)) + 1) / 2
+        return min(2 * one_side, 1.0) if 2 * t < width else one_side
 
     return beyond
 
 
-def atom_tails(errors: Floats) -> Tails:
-    """Equally likely errors; one that is not a number has no value, whatever the distance."""
-    return weighted_tails(errors, np.full(len(errors), 1 / len(errors)))
+def atoms_beyond(errors: Floats, weights: Floats | None = None) -> Beyond:
+    """Of errors that are equally likely, or have weights.
 
-
-def weighted_tails(errors: Floats, weights: Floats) -> Tails:
+    One that is not a number has no value, whatever the distance.
+    """
+    if weights is None:
+        weights = np.full(len(errors), 1 / len(errors))
     missing = np.isnan(errors)
     lost = float(weights[missing].sum()) / 2
     low, high = np.where(missing, 0.0, -errors), np.where(missing, 0.0, errors)
-    return Tails(
-        lambda t: lost + float(weights[low > t].sum()),
-        lambda t: lost + float(weights[high > t].sum()),
-    )
+
+    def beyond(t: float) -> float:
+        down, up = lost + float(weights[low > t].sum()), lost + float(weights[high > t].sum())
+        return min(down + up, 1.0)
+
+    return beyond
 
 
-def score_tails(below: float, down: float, above: float, up: float) -> Tails:
+def score_beyond(below: float, down: float, above: float, up: float) -> Beyond:
     """A point drawn by exp(−score), where scores grow evenly from 0 at the answer.
 
     They reach `down` at the low end of the range, which is `below` away, and `up` at the high end.
     """
-    left, right = _mass(below, down, below), _mass(above, up, above)
-    whole = left + right
+    sides = ((below, down, _mass(below, down, below)), (above, up, _mass(above, up, above)))
+    whole = sum(mass for _, _, mass in sides)
 
-    def share(room: float, exponent: float, mass: float) -> Tail:
-        return lambda t: max(mass - _mass(room, exponent, min(t, room)), 0.0) / whole
+    def beyond(t: float) -> float:
+        lower, upper = (
+            max(mass - _mass(room, exponent, min(t, room)), 0.0) / whole
+            for room, exponent, mass in sides
+        )
+        return min(lower + upper, 1.0)
 
-    return Tails(share(below, down, left), share(above, up, right))
+    return beyond
 
 
 def _mass(room: float, exponent: float, upto: float) -> float:
@@ -392,7 +377,7 @@ def _mass(room: float, exponent: float, upto: float) -> float:
 
 def signal(one_case: int, scale: Fraction) -> float:
     """How much one case weighs beside noise of scale 1."""
-    return one_case * math.sqrt(2) / max(tails.deviation(scale), _SMALLEST_DEVIATION)
+    return one_case * math.sqrt(2) / max(laplace_deviation(scale), _SMALLEST_DEVIATION)
 
 
 @lru_cache(maxsize=256)

@@ -11,10 +11,17 @@ from pappi.errors import NotReleasable
 from pappi.mechanisms.clip import PrivateClippingBound
 from pappi.mechanisms.hexagon import HexagonRatio
 from pappi.mechanisms.histogram import NoisyHistogram
-from pappi.mechanisms.interval import IntervalExtreme, IntervalQuantile, SteppedMean, SteppedSum
+from pappi.mechanisms.interval import (
+    IntervalExtreme,
+    IntervalQuantile,
+    LooseMinimum,
+    LooseQuantile,
+    RankedMaximum,
+    SteppedMean,
+    SteppedSum,
+)
 from pappi.mechanisms.laplace import LaplaceExtreme, LaplaceMean, LaplaceSum
-from pappi.mechanisms.loose import LooseMinimum, LooseQuantile, RankedMaximum
-from pappi.mechanisms.mechanism import Limit, Looseness, Mechanism, Task
+from pappi.mechanisms.mechanism import Limit, Looseness, Mechanism, Purpose, Task
 from pappi.mechanisms.sampled import SampleAndAggregate
 from pappi.mechanisms.threshold import AnchoredMean, NoisyMargin, TwoStage
 from pappi.mechanisms.two_bin import TwoBin, TwoBinRatio
@@ -56,6 +63,21 @@ def mechanism_names() -> tuple[str, ...]:
     return tuple(dict.fromkeys(mechanism.name for mechanism in registered()))
 
 
+def understood_names() -> tuple[str, ...]:
+    """The same, and those that they had when earlier definitions were written."""
+    earlier = (mechanism.earlier_name for mechanism in registered() if mechanism.earlier_name)
+    return (*mechanism_names(), *earlier)
+
+
+def current_name(name: str) -> str:
+    """The name that a mechanism has now.
+
+    >>> current_name("private ceiling"), current_name("two-bin")
+    ('private clipping bound', 'two-bin')
+    """
+    return next((m.name for m in registered() if m.earlier_name == name), name)
+
+
 def on_request() -> tuple[str, ...]:
     """The names of the mechanisms that are taken only where a PPI names them."""
     return tuple(dict.fromkeys(m.name for m in registered() if m.on_request))
@@ -78,25 +100,14 @@ def names_for(kind: str) -> tuple[str, ...]:
 # --- by name --------------------------------------------------------------------------
 
 
-def mechanisms_of(
-    function: str, *, loose: bool = False, adjacency: Adjacency = Adjacency.ADD_REMOVE
-) -> tuple[str, ...]:
-    """The names of the mechanisms for a function, the default first; none if it is unknown."""
-    bounds = Looseness() if loose and function != "share" else None
-    task = Task(function, UNIT_INTERVAL, Fraction(1), adjacency, integral=False, loose=bounds)
+def mechanisms_of(function: str, *, loose: bool = False) -> tuple[str, ...]:
+    """The names of the mechanisms for a function, the default first; none if it is unknown.
+
+    Under add-remove: where the number of values is public there may be more.
+    """
+    common = UNIT_INTERVAL, Fraction(1), Adjacency.ADD_REMOVE, False
+    task = Task(function, *common, loose=Looseness() if loose and function != "share" else None)
     return tuple(mechanism.name for mechanism in registered() if mechanism.answers(task))
-
-
-OF_PUBLIC_NUMBER = {
-    name: mechanism.name
-    for mechanism in REGISTERED
-    if mechanism.needs_public_number
-    for name in mechanism.functions
-}
-"""Further mechanisms where the number of values is public: `replace`, and every case has one.
-
-It is never the default: two-bin draws from the same law there.
-"""
 
 
 def mechanism_for(
@@ -130,17 +141,17 @@ def mechanism_for(
         )
     given = (None if share else loose, value_range, limit, falloff)
     task = Task(function, bounds, epsilon, adjacency, integral or share, *given)
-    known = [mechanism for mechanism in registered() if mechanism.answers(task)]
-    if not known:
-        aimed = "threshold mechanism" if task.has_target else "mechanism"
+    answering = [mechanism for mechanism in registered() if mechanism.answers(task)]
+    if not answering:
+        aimed = "threshold mechanism" if task.purpose is not Purpose.VALUE else "mechanism"
         raise NotReleasable(
             f"no {aimed} answers the function {function!r}",
             hint=f"choose from: {', '.join(FUNCTIONS)}, and percentiles such as p90",
         )
-    named = [mechanism for mechanism in known if name in (None, mechanism.name)]
+    named = [mechanism for mechanism in answering if name in (None, mechanism.name)]
     if not named:
         raise NotReleasable(
             f"the mechanism {name!r} does not answer the function {function!r}",
-            hint=f"choose from: {', '.join(mechanism.name for mechanism in known)}",
+            hint=f"choose from: {', '.join(mechanism.name for mechanism in answering)}",
         )
     return named[0].made_for(task)

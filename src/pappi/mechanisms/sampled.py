@@ -30,9 +30,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from pappi.errors import NotReleasable, UsageError
-from pappi.mechanisms import tails
-from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
-from pappi.mechanisms.laws import Outcome
+from pappi.mechanisms.grids import RANGE_STEPS, Lattice, total
+from pappi.mechanisms.laws import Outcome, clamped_error, laplace_deviation, laplace_half_width
 from pappi.mechanisms.mechanism import (
     FORMULA,
     Estimate,
@@ -43,7 +42,7 @@ from pappi.mechanisms.mechanism import (
     Task,
     Values,
 )
-from pappi.mechanisms.prediction import ErrorLaw, anywhere_in, laplace_tails
+from pappi.mechanisms.prediction import ErrorLaw, laplace_beyond
 from pappi.values import Adjacency, Bounds
 
 FEWEST_BUCKETS, MOST_BUCKETS = 2, 10_000
@@ -116,7 +115,7 @@ class SampleAndAggregate(NoisyIntegers):
 
     def interval(self, noisy: Outcome, confidence: float) -> tuple[float, float]:
         """For the mean over the buckets."""
-        width = tails.half_width(self.scale, confidence)
+        width = laplace_half_width(self.scale, confidence)
         slack = self.lattice.rounding
         low, high = self._mean(noisy[0] - width), self._mean(noisy[0] + width)
         return self.clamped(low - slack), self.clamped(high + slack)
@@ -129,12 +128,12 @@ class SampleAndAggregate(NoisyIntegers):
 
     def predicted_error(self, cases: float, at: float | None) -> float:  # noqa: ARG002 - noise does not shrink with cases
         (low, high), centre = self.ends, self.centre(at)
-        noise = float(self.lattice.step) * tails.deviation(self.scale) / self.buckets
-        return tails.clamped_error(noise, centre - low, high - centre)
+        noise = float(self.lattice.step) * laplace_deviation(self.scale) / self.buckets
+        return clamped_error(noise, centre - low, high - centre)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - the noise is the same everywhere
-        noise = laplace_tails(self.scale, float(self.lattice.step) / self.buckets)
-        return ErrorLaw(anywhere_in(noise, float(self.bounds.width)), shrinks=False)
+        step, width = float(self.lattice.step) / self.buckets, float(self.bounds.width)
+        return ErrorLaw(laplace_beyond(self.scale, step, width), shrinks=False)
 
     def _result(self, rows: Values) -> float:
         with np.errstate(all="ignore"):  # a formula may overflow: then it has no value

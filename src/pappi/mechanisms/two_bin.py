@@ -30,11 +30,52 @@ scale K/ε on each has loss at most ε: no ε is split between the two sums.
 
 That a is a part of b is declared, and enforced: what exceeds its bounds or b is cut off. A case
 without a b goes into neither bin; one without an a counts as a = 0.
+
+**The interval** for p = A/(A+B). For the true p, (1−p)A − pB = 0, so T(p) = (1−p)A~ − pB~ is pure
+noise, (1−p)X − pY: its law is known. All p whose T(p) is not too large for that law form a
+confidence set of true coverage, at any number of cases (Fieller's method, with Laplace noise).
+
+**The tail.** For continuous Laplace X, Y of scale s and weights a > b ≥ 0,
+P(|aX + bY| > t) = (a²·e^(−t/as) − b²·e^(−t/bs)) / (a² − b²); for a = b the limit
+(1 + t/2as)·e^(−t/as).
+
+**From discrete to continuous, without losing coverage.** Let X, Y be discrete of scale s
+and U, U' uniform on (−½, ½), a + b = 1. Then |aX + bY| ≤ |a(X+U) + b(Y+U')| + ½. The
+density of X+U is a symmetric staircase, and with q = exp(−1/s), r = 1/(2·tanh(1/2s)) its
+tail on [k−½, k+½] is the line q^k·(1 − (t−k)/r) ≤ e^(−k/r)·(1 − (t−k)/r) ≤ e^(−t/r),
+as r ≥ s: X+U is more peaked than Laplace of scale r. Both being symmetric and unimodal,
+so are their weighted sums (Birnbaum 1948). Hence P(|aX + bY| > t) is at most the
+continuous tail with scale r at t − ½.
+
+**Negative sums.** A and B are not negative, so A~ and B~ are first raised to 0. Where that
+changes anything it makes |T(p)| smaller for every p: the set only grows. In return T now
+has a zero at A~/(A~+B~), the estimate, which is therefore always in the set.
+
+**The set's shape.** The threshold on |T(p)|, as a function of p, is the support function of
+a convex body (quantiles of a symmetric log-concave law: Meyer & Reisner 1991, Bobkov
+2010), hence convex; T is linear and falling. So {p: T(p) too high} is an interval, and what
+it leaves may fall into two pieces, below and above it. We take the hull: it begins at 0 if 0
+is accepted, else where that interval stops, which bisection finds. Likewise at the top.
+
+**Coarse noise.** When the noise is only a few lattice steps wide, as for shares at ε ≥ ¼, the
+half step is a third of the interval. There the tail P(|(1−p)X − pY| ≥ t) is summed exactly
+instead (`raised`). As a function of p that tail jumps, and may accept single points far from
+all others (p = ½, say, where many outcomes coincide). So p is not bisected: the stretch
+between the end of the wider interval and the estimate is cut into cells, and a cell is
+discarded only if *every* p in it is rejected. For p in a cell [u, v] below the estimate,
+T(p) ≥ T(v), and noise at p and at u differ by at most (v−u)(|X|+|Y|). So for any D
+
+    P(noise at p ≥ T(p)) ≤ P(noise at u ≥ T(v) − (v−u)·D, |X| ≤ D) + P(|X|+|Y| > D),
+
+and if that is below α, the cell holds no accepted p. Of D steps, P(|X|+|Y| > D) is at most
+(1+y)·e^−y with y = (D−1)/scale, because |X| is at most an exponential variable plus ½ (in
+law: 2q^k/(1+q) ≤ q^(k−½)).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -43,10 +84,17 @@ from typing import ClassVar, Self
 import numpy as np
 
 from pappi.errors import NotReleasable
-from pappi.mechanisms import tails
-from pappi.mechanisms.bins import clamp
-from pappi.mechanisms.lattice import RANGE_STEPS, Lattice, total
-from pappi.mechanisms.laws import Outcome
+from pappi.mechanisms.grids import RANGE_STEPS, Lattice, clamp, total
+from pappi.mechanisms.laws import (
+    Outcome,
+    clamped_error,
+    dot,
+    half_width_of_two,
+    laplace_at_least,
+    laplace_deviation,
+    laplace_half_width,
+    significance,
+)
 from pappi.mechanisms.mechanism import (
     ALL_BUT_SURE,
     PART_OF_WHOLE,
@@ -57,7 +105,6 @@ from pappi.mechanisms.mechanism import (
     Values,
     counted,
 )
-from pappi.mechanisms.pivot import share_chance, share_interval, share_reach
 from pappi.mechanisms.prediction import (
     APART,
     MIDDLE_WHOLE,
@@ -70,9 +117,8 @@ from pappi.mechanisms.prediction import (
     Scenario,
     Trial,
     TrialIntervals,
-    anywhere_in,
     at_least,
-    laplace_tails,
+    laplace_beyond,
     noise_grid,
     signal,
 )
@@ -127,8 +173,8 @@ class LaplacePair:
         return product
 
     def variance(self, of_v: float, of_t: float) -> float:
-        each = tails.deviation(self.of_bin) ** 2
-        return each * sum(weight**2 for weight in self._weights(of_v, of_t))
+        of_one_bin = laplace_deviation(self.of_bin) ** 2
+        return of_one_bin * sum(weight**2 for weight in self._weights(of_v, of_t))
 
     def scale(self, of_v: float, of_t: float) -> float:
         return float(self.of_bin) * max(map(abs, self._weights(of_v, of_t)))
@@ -169,7 +215,7 @@ class TwoBin(NoisyIntegers):
         return counted(
             mean,
             (noisy[0] + noisy[1]) / span,
-            lambda confidence: tails.half_width_of_two(self.scale, confidence) / span,
+            lambda confidence: half_width_of_two(self.scale, confidence) / span,
         )
 
     def likelihood(self, noisy: Outcome) -> Likelihood | None:
@@ -210,7 +256,7 @@ class TwoBin(NoisyIntegers):
             estimate = float(self._share(noisy))
             low, high = min(low, estimate), max(high, estimate)
         elif most := self.lattice.span * second:
-            width = tails.half_width(self.scale, confidence)
+            width = laplace_half_width(self.scale, confidence)
             low, high = (clamp((first + off) / most, 0.0, 1.0) for off in (-width, width))
         else:
             low, high = 0.0, 1.0
@@ -222,23 +268,22 @@ class TwoBin(NoisyIntegers):
         if self.adjacency is Adjacency.ADD_REMOVE or not 0 <= share < 1:
             return share_chance(noisy[0], noisy[1], self.scale, share)
         first, cases = noisy
-        return tails.at_least(first - share * self.lattice.span * cases, self.scale)
+        return laplace_at_least(first - share * self.lattice.span * cases, self.scale)
 
     def predicted_error(self, cases: float, at: float | None) -> float:
         width = float(self.bounds.width)
         share = 0.5 if at is None else clamp((at - float(self.bounds.low)) / width, 0.0, 1.0)
-        noise = tails.deviation(self.scale) / self.lattice.span
+        noise = laplace_deviation(self.scale) / self.lattice.span
         if self.adjacency is Adjacency.ADD_REMOVE:
             return width * share_error(share, max(cases, 0.0), noise)
         if cases <= 0:
             return width * abs(share - 0.5)
-        return width * tails.clamped_error(noise / cases, share, 1 - share)
+        return width * clamped_error(noise / cases, share, 1 - share)
 
     def error_law(self, cases: int, at: float | None) -> ErrorLaw:  # noqa: ARG002 - worst wherever it lies
         span, width = self.lattice.span, float(self.bounds.width)
         if self.adjacency is Adjacency.REPLACE:
-            noise = laplace_tails(self.scale, width / (span * cases))
-            return ErrorLaw(anywhere_in(noise, width))
+            return ErrorLaw(laplace_beyond(self.scale, width / (span * cases), width))
         share = bins_anywhere(span * cases, self.scale)
         return ErrorLaw(lambda t: share(t / width))
 
@@ -257,7 +302,7 @@ class TwoBin(NoisyIntegers):
         at, shares = (limit - start) / width, (trial.values[:, None] - start) / width
         first = span * trial.cases * shares + chances.whole_laplace(self.scale, 0)
         if self.adjacency is Adjacency.REPLACE:
-            most, away = span * trial.cases, tails.half_width(self.scale, CONFIDENCE)
+            most, away = span * trial.cases, laplace_half_width(self.scale, CONFIDENCE)
             low, high = (first - away) / most, (first + away) / most
             empty = np.zeros_like(first, np.bool_)
         else:
@@ -273,7 +318,7 @@ class TwoBin(NoisyIntegers):
             high = np.where(b > end, a + up, both) / both
             estimate = drawn_in_shares(first / float(self.scale), second / float(self.scale))
             low, high = np.minimum(low, estimate), np.maximum(high, estimate)
-            empty = first + second <= tails.half_width_of_two(self.scale, ALL_BUT_SURE)
+            empty = first + second <= half_width_of_two(self.scale, ALL_BUT_SURE)
         low, high = np.clip(low - slack, 0.0, 1.0), np.clip(high + slack, 0.0, 1.0)
         return TrialIntervals(start + width * low, start + width * high, empty)
 
@@ -304,6 +349,14 @@ def drawn_in_shares(first: Floats, second: Floats) -> Floats:
     return np.asarray((first + towards) / (both + 2 * towards))
 
 
+def drawn_in_share(first: float, second: float) -> float:
+    """The same of one release: an array of one takes long, and there are thousands."""
+    first, second = max(first, 0.0), max(second, 0.0)
+    both = first + second
+    towards = _DRAWN_IN / (1 + both)
+    return (first + towards) / (both + 2 * towards)
+
+
 @lru_cache(maxsize=4096)
 def share_error(share: float, cases: float, noise: float) -> float:
     """Root mean square error of the estimate, by summing over a grid of both noises."""
@@ -312,7 +365,7 @@ def share_error(share: float, cases: float, noise: float) -> float:
     scale = max(noise / math.sqrt(2), 1e-9 * max(cases, 1.0))  # below, the error is nothing
     first = (cases * share / scale + _NOISE)[:, np.newaxis]
     guess = drawn_in_shares(first, cases * (1 - share) / scale + _NOISE)
-    return float(np.sqrt(tails.dot(tails.dot(_WEIGHT, (guess - share) ** 2), _WEIGHT)))
+    return float(np.sqrt(dot(dot(_WEIGHT, (guess - share) ** 2), _WEIGHT)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -349,7 +402,7 @@ class TwoNoisyBins:
         border = s * root / (2 * (1 - p)) - self.firsts[:, np.newaxis]
         over = at_least(np.floor(border * (1 + 1e-12)) + 1, s)
         # Where the constant is not negative, the estimate is above p whatever the first sum.
-        return tails.dot(np.where(constant < 0, over, 1.0), weights)
+        return dot(np.where(constant < 0, over, 1.0), weights)
 
 
 @lru_cache(maxsize=64)
@@ -363,8 +416,8 @@ def bins_anywhere(whole: int, scale: Fraction) -> Beyond:
     s, half = float(scale), whole / 2
     near = np.arange(0.0, min(half, NEAR * s), APART * s)
     # Each once; `np.unique` would load numpy's masked arrays into every preview.
-    every = np.rint(np.concatenate((near, np.linspace(0.0, half, TRUTHS))))
-    firsts = np.array(sorted(set(every.tolist())))
+    firsts_tried = np.rint(np.concatenate((near, np.linspace(0.0, half, TRUTHS))))
+    firsts = np.array(sorted(set(firsts_tried.tolist())))
     bins = TwoNoisyBins(firsts, whole, scale)
     return lru_cache(maxsize=256)(lambda t: float(bins.beyond(t).max()))
 
@@ -426,7 +479,7 @@ class TwoBinRatio(NoisyIntegers):
 
     def estimate(self, noisy: Outcome) -> Estimate:
         # No case adds more than the highest point, so there are as many at least.
-        reach = tails.half_width_of_two(self.scale, ALL_BUT_SURE)
+        reach = half_width_of_two(self.scale, ALL_BUT_SURE)
         least = (noisy[0] + noisy[1] - reach) / self.lattice.highest
         return Estimate(float(self.factor * drawn_in(noisy, self.scale)), least_cases=least)
 
@@ -459,7 +512,7 @@ class TwoBinRatio(NoisyIntegers):
     def predicted_error(self, cases: float, at: float | None) -> float:
         share = 0.5 if at is None else clamp(at / float(self.factor), 0.0, 1.0)
         usual = float((self.bounds.low + self.bounds.high) / 2 / self.bounds.high)
-        noise = tails.deviation(self.scale) / self.lattice.highest
+        noise = laplace_deviation(self.scale) / self.lattice.highest
         return abs(float(self.factor)) * share_error(share, max(cases, 0.0) * usual, noise)
 
     @property
@@ -482,3 +535,155 @@ class TwoBinRatio(NoisyIntegers):
         half = wholes / 2 * signal(self.lattice.highest, self.scale)
         shares = drawn_in_shares(half + chances.laplace(0), half + chances.laplace(1))
         return float(self.factor) * shares
+
+
+# --- the interval ---------------------------------------------------------------------
+
+RatioTail = Callable[[float, float], float]
+"""P(|X − ρY| > t), of t and ρ, for the noises X and Y of two sums."""
+
+_HALVINGS = 30  # to a billionth of the range, and always outwards
+_NEARLY_EQUAL = 1e-5  # closer weights cancel; the tail is even in their difference
+
+COARSE_NOISE = Fraction(4)
+"""The largest noise scale, in lattice steps, for which the exact sum is worth its time."""
+
+_CELLS = 64
+_REACH = 14  # noise scales; beyond, the remaining probability is 1.3e-5
+
+
+def share_interval(
+    first: int, second: int, scale: Fraction, confidence: float
+) -> tuple[float, float]:
+    """The hull of all p in [0, 1] compatible with the two noisy sums."""
+    a, b = float(max(first, 0)), float(max(second, 0))
+    reach, alpha = covering_scale(scale), significance(confidence)
+
+    def accepted(p: float) -> bool:
+        return weighted_tail(abs(a - p * (a + b)) - 0.5, 1 - p, p, reach) >= alpha
+
+    low, high = share_hull(a, b, accepted)
+    if scale > COARSE_NOISE:
+        return low, high
+    return raised(low, a, b, scale, alpha), 1 - raised(1 - high, b, a, scale, alpha)
+
+
+@lru_cache(maxsize=1024)
+def share_reach(share: float, scale: Fraction, confidence: float) -> float:
+    """How far A − p(A + B) is off at most for a share p that is accepted: nearly, if coarse."""
+    alpha, covering = significance(confidence), covering_scale(scale)
+    farthest = math.ceil(_REACH * scale) + 1
+
+    def accepted(off: float) -> bool:
+        if weighted_tail(off - 0.5, 1 - share, share, covering) < alpha:
+            return False
+        exactly = (np.array([off]), np.array([share]), float(scale), farthest)
+        return scale > COARSE_NOISE or bool(_tail(*exactly)[0] >= alpha)
+
+    low, high = 0.0, 1.0
+    while accepted(high):
+        low, high = high, 2 * high
+    return _border(high, low, accepted)
+
+
+def share_hull(a: float, b: float, accepted: Callable[[float], bool]) -> tuple[float, float]:
+    """The hull of the accepted shares, for noisy sums that are not negative."""
+    estimate = a / (a + b) if a + b else 0.5
+    low = 0.0 if accepted(0.0) else _border(0.0, estimate, accepted)
+    high = 1.0 if accepted(1.0) else _border(1.0, estimate, accepted)
+    return low, high
+
+
+def ratio_interval(
+    first: float, second: float, alpha: float, tail: RatioTail, ends: tuple[float, float]
+) -> tuple[float, float]:
+    """The hull, within `ends`, of all ratios ρ of two noisy sums, the second one above 0.
+
+    As for shares: for the true ρ, A~ − ρB~ is pure noise, X − ρY, whose tail is `tail`.
+    """
+
+    def accepted(rho: float) -> bool:
+        return tail(abs(first - rho * second), rho) >= alpha
+
+    estimate = min(max(first / second, ends[0]), ends[1])
+    if not accepted(estimate):
+        return estimate, estimate
+    low, high = ends
+    return (
+        low if accepted(low) else _border(low, estimate, accepted),
+        high if accepted(high) else _border(high, estimate, accepted),
+    )
+
+
+def share_chance(first: int, second: int, scale: Fraction, share: float) -> float:
+    """How sure one may be that p ≤ share: see `Mechanism.chance_at_most`.
+
+    If p were above the share, T(share) would be positive noise on top of a positive number.
+    So a T(share) far below zero speaks against it, as often as noise gets that far.
+    """
+    if not 0 <= share < 1:
+        return float(share >= 1)
+    a, b = max(first, 0), max(second, 0)
+    off = (1 - share) * a - share * b
+    rarely = weighted_tail(abs(off) - 0.5, 1 - share, share, covering_scale(scale)) / 2
+    return 1 - rarely if off < 0 else rarely
+
+
+def covering_scale(scale: Fraction) -> float:
+    """The scale r of the continuous Laplace law that discrete noise plus U is more peaked than."""
+    return 0.5 / math.tanh(float(1 / scale) / 2)
+
+
+def weighted_tail(t: float, a: float, b: float, scale: float) -> float:
+    """P(|aX + bY| > t) for independent continuous Laplace X, Y of the given scale; a, b ≥ 0."""
+    if t <= 0:
+        return 1.0
+    small, large = min(a, b), max(a, b)
+    if large - small < _NEARLY_EQUAL * (a + b):
+        x = t / ((a + b) / 2 * scale)
+        return (1 + x / 2) * math.exp(-x)
+    decay = math.exp(-t / (large * scale))
+    faster = small**2 * math.exp(-t / (small * scale)) if small > 0 else 0.0
+    return (large**2 * decay - faster) / (large**2 - small**2)
+
+
+def _border(rejected: float, accepted: float, accepts: Callable[[float], bool]) -> float:
+    """Where acceptance begins between two points, told from the rejected side."""
+    for _ in range(_HALVINGS):
+        middle = (rejected + accepted) / 2
+        if accepts(middle):
+            accepted = middle
+        else:
+            rejected = middle
+    return rejected
+
+
+# --- coarse noise ---------------------------------------------------------------------
+
+
+def raised(low: float, first: float, second: float, scale: Fraction, alpha: float) -> float:
+    """The low end of an interval, raised past all cells in which every share is rejected.
+
+    `first` and `second` are the noisy sums, not negative. The high end is the low end
+    with their roles exchanged.
+    """
+    estimate = first / (first + second) if first + second else 0.5
+    farthest = math.ceil(_REACH * scale) + 1
+    edges = np.linspace(low, estimate, _CELLS + 1)
+    slack = (estimate - low) / _CELLS * farthest
+    offset = first - edges[1:] * (first + second) - slack
+    possible = _tail(offset, edges[:-1], float(scale), farthest) >= alpha
+    possible[-1] = True  # it ends at the estimate
+    return float(edges[np.argmax(possible)])
+
+
+def _tail(t: Floats, p: Floats, scale: float, farthest: int) -> Floats:
+    """At least P(|(1−p)X − pY| ≥ t, |X| ≤ farthest) + P(|X|+|Y| > farthest), for each t and p."""
+    x = np.arange(-farthest, farthest + 1)
+    mass = math.tanh(0.5 / scale) * np.exp(-np.abs(x) / scale)
+    shift, weight = np.outer(1 - p, x), np.maximum(p, 1e-9)[:, np.newaxis]
+    above = at_least(np.ceil((t[:, np.newaxis] + shift) / weight), scale)
+    below = at_least(np.ceil((t[:, np.newaxis] - shift) / weight), scale)
+    y = (farthest - 1) / scale
+    rest = (1 + y) * math.exp(-y)
+    return np.where(t > 0, dot(above + below, mass), 1.0) + rest

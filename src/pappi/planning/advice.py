@@ -1,8 +1,8 @@
 """Advice before paying: what a query can tell, and what to ask instead. From public facts only.
 
 A query *decides* if its verdict is likely to come out firm: a chance of 80 %, averaged over where
-the value may lie (`trials`). Without a target, it is exact enough if its 95 % margin is at most a
-tenth of its range, and half of its interval, too.
+the value may lie (`forecasts`). Without a target, it is exact enough if its 95 % margin is at most
+a tenth of its range, and half of its interval, too.
 
 A query *tells nothing* if its 95 % margin is wider than half its range, or if its verdict would
 most likely be unclear wherever the value lies, the ends of the range left out; without a target,
@@ -18,24 +18,25 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 
 from pappi.errors import DefinitionError, PappiError
-from pappi.planning.expected import expected_cases, grid_days
-from pappi.planning.plan import Plan
-from pappi.planning.sets import plan_alone, plan_set
-from pappi.planning.trials import (
+from pappi.planning.forecasts import (
     as_if_uncut,
     chance_to_decide,
     decides_somewhere,
     expected_half_widths,
+    figures_law,
     is_additive,
+    plan_error_law,
     value_range,
 )
-from pappi.planning.views import figures_law, plan_error_law
+from pappi.planning.plan import Plan
+from pappi.planning.scopes import expected_cases, grid_days
+from pappi.planning.sets import plan_alone, plan_set
 from pappi.ppinot import (
     ROOT,
     AggregatedMeasure,
@@ -181,12 +182,17 @@ def nothing_because(reason: str) -> str:
 
 def _uncounted_caution(plan: Plan) -> str:
     """What bounds that nothing counts may hide from a verdict."""
-    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
+    if not _bounds_turn_verdict(plan):
         return ""
     return (
         "nothing counts the cases beyond its bounds, so its verdict is unclear wherever these "
         "could flip it; if you know that its bounds cut nothing, add `release: {clipping: off}`"
     )
+
+
+def _bounds_turn_verdict(plan: Plan) -> bool:
+    """Whether its verdict may be open because nothing counts the cases that bounds cut."""
+    return chance_to_decide(plan) != chance_to_decide(as_if_uncut(plan))
 
 
 def extreme_caution(ppi: Ppi, epsilon: Fraction) -> str:
@@ -216,19 +222,24 @@ def _shown(ppi: Ppi, length: float, digits: int = 3) -> str:
 # --- what to ask instead --------------------------------------------------------------
 
 
+_KNOWN_UNCUT = "add `clipping: off`, if you know that its bounds cut nothing"
+
+
 def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[Alternative, ...]:
     """Queries near to this one that decide, the cheapest first; `among` are all that are asked.
 
     Where a count on record says how many cases the plan has, it says that of theirs, too.
     """
-    known = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
+    times = Fraction(plan.expected.cases, expected_cases(log, plan.ppi).cases)
+    dearer = "release it by itself" if plan.together else "give it more ε"
+    uncut = _KNOWN_UNCUT, as_if_uncut(plan).ppi
     single = [
-        *_working([_dearer(plan)], log, known),
-        *_first_working(_longer(plan.ppi, log), plan.epsilon, log, known),
-        *_working(_other_functions(plan.ppi, log), log, known),
-        *_working(_verdict_only(plan.ppi), log, known),
-        *_working(_known_uncut(plan), log, known),
-        *_as_a_set(plan, log, among, known),
+        *_working([(dearer, plan.ppi)], log, times),
+        *_first_working(_longer(plan.ppi, log), plan.epsilon, log, times),
+        *_working(_other_functions(plan.ppi, log), log, times),
+        *_working(_verdict_only(plan.ppi), log, times),
+        *(_working([uncut], log, times) if _bounds_turn_verdict(plan) else ()),
+        *_as_a_set(plan, log, among, times),
     ]
     if not single:
         changed = chain(_other_functions(plan.ppi, log), _verdict_only(plan.ppi))
@@ -237,28 +248,8 @@ def alternatives_to(plan: Plan, log: PublicLog, among: Sequence[Plan]) -> tuple[
             for what, ppi in changed
             for when, longer in _longer(ppi, log)
         )
-        single = list(_first_working(twice, plan.epsilon, log, known))
+        single = list(_first_working(twice, plan.epsilon, log, times))
     return tuple(sorted(single, key=lambda alternative: alternative.epsilon)[:_MOST_ALTERNATIVES])
-
-
-def least_epsilon(
-    planned: Callable[[Epsilon], Sequence[Plan]], most: Epsilon
-) -> tuple[Epsilon, Sequence[Plan]] | None:
-    """The least of the ladder at which all plans are enough, and the plans; None if none is."""
-    steps = LADDER[: bisect_left(LADDER, most)] + ((most,) if most <= LADDER[-1] else ())
-    known: dict[int, Sequence[Plan]] = {}
-
-    def enough(index: int) -> bool:
-        try:
-            known[index] = planned(steps[index])
-        except PappiError:
-            return False  # too little for a mechanism, or not to be released at all
-        return all(map(is_enough, known[index]))
-
-    if not steps or not enough(len(steps) - 1):
-        return None
-    index = bisect_left(range(len(steps) - 1), True, key=enough)  # noqa: FBT003 - false, then true
-    return steps[index], known[index]
 
 
 _Changed = tuple[str, Ppi]
@@ -266,25 +257,41 @@ _Changed = tuple[str, Ppi]
 
 
 def _working(
-    candidates: Sequence[_Changed], log: PublicLog, known: Fraction
+    candidates: Sequence[_Changed], log: PublicLog, times: Fraction
 ) -> Iterator[Alternative]:
     """Those that decide, with so many times the cases that are declared."""
     for words, ppi in candidates:
-        least = least_epsilon(_alone(ppi, log, known), log.terms.block_budget)
-        if least is not None:
-            epsilon, (plan,) = least
-            yield _alternative(
-                words, plan, epsilon, Catalogue(log.name, (replace(ppi, epsilon=epsilon),))
-            )
+        plan = _least_plan(ppi, log, times)
+        if plan is not None:
+            asked = replace(ppi, epsilon=plan.epsilon)
+            yield _alternative(words, plan, plan.epsilon, Catalogue(log.name, (asked,)))
+
+
+def _least_plan(ppi: Ppi, log: PublicLog, times: Fraction) -> Plan | None:
+    """At the least ε of the ladder that is enough, and no more than a block may spend."""
+    most = log.terms.block_budget
+    steps = LADDER[: bisect_left(LADDER, most)] + ((most,) if most <= LADDER[-1] else ())
+    plans: dict[int, Plan] = {}
+
+    def enough(index: int) -> bool:
+        try:
+            plans[index] = _with_known_cases(plan_alone(ppi, steps[index], log), times)
+        except PappiError:
+            return False  # too little for a mechanism, or not to be released at all
+        return is_enough(plans[index])
+
+    if not steps or not enough(len(steps) - 1):
+        return None
+    return plans[bisect_left(range(len(steps) - 1), True, key=enough)]  # noqa: FBT003 - false, then true
 
 
 def _first_working(
-    candidates: Iterator[_Changed], epsilon: Epsilon, log: PublicLog, known: Fraction
+    candidates: Iterator[_Changed], epsilon: Epsilon, log: PublicLog, times: Fraction
 ) -> Iterator[Alternative]:
     """The first that costs no more than what was asked, or else the first at all."""
     dearer = None
     for candidate in candidates:
-        for alternative in _working([candidate], log, known):
+        for alternative in _working([candidate], log, times):
             if alternative.epsilon <= epsilon:
                 yield alternative
                 return
@@ -293,12 +300,8 @@ def _first_working(
         yield dearer
 
 
-def _alone(ppi: Ppi, log: PublicLog, known: Fraction) -> Callable[[Epsilon], Sequence[Plan]]:
-    return lambda epsilon: (_with_known_cases(plan_alone(ppi, epsilon, log), known),)
-
-
-def _with_known_cases(plan: Plan, known: Fraction) -> Plan:
-    cases = max(1, round(plan.expected.cases * known))
+def _with_known_cases(plan: Plan, times: Fraction) -> Plan:
+    cases = max(1, round(plan.expected.cases * times))
     return plan.expecting(replace(plan.expected, cases=cases))
 
 
@@ -327,10 +330,6 @@ def _written(catalogue: Catalogue) -> str:
         return write_yaml(catalogue)
     except DefinitionError:
         return ""
-
-
-def _dearer(plan: Plan) -> _Changed:
-    return "release it by itself" if plan.together else "give it more ε", plan.ppi
 
 
 _LONGER = (Calendar.WEEK, Calendar.MONTH, Calendar.QUARTER, Calendar.YEAR)
@@ -409,8 +408,8 @@ def _share_within(
 def _share_wanted(measure: AggregatedMeasure, *, below: bool) -> tuple[Fraction | None, str]:
     """Of the cases on the right side of the limit, and how that verdict stands to the first."""
     if measure.function in _EXTREMES:
-        every = (measure.function is Aggregation.MAX) is below
-        return (_ALL_BUT_A_FEW if every else None), "all but one case in twenty"
+        for_all = (measure.function is Aggregation.MAX) is below
+        return (_ALL_BUT_A_FEW if for_all else None), "all but one case in twenty"
     percent = measure.percent or 50
     return Fraction(percent if below else 100 - percent, 100), "the same verdict"
 
@@ -427,26 +426,18 @@ def _verdict_only(ppi: Ppi) -> list[_Changed]:
     return [("ask for the verdict only, without a value", verdict)]
 
 
-def _known_uncut(plan: Plan) -> list[_Changed]:
-    """The same release, where it is its bounds that leave the verdict open."""
-    if chance_to_decide(plan) == chance_to_decide(as_if_uncut(plan)):
-        return []
-    words = "add `clipping: off`, if you know that its bounds cut nothing"
-    return [(words, as_if_uncut(plan).ppi)]
-
-
 def _as_a_set(
-    plan: Plan, log: PublicLog, among: Sequence[Plan], known: Fraction
+    plan: Plan, log: PublicLog, among: Sequence[Plan], times: Fraction
 ) -> Iterator[Alternative]:
     """All that are asked, under the sum of their ε: one draw where that is better."""
-    if len(among) < 2 or any(each.total is not None or each.together for each in among):
+    if len(among) < 2 or any(other.total is not None or other.together for other in among):
         return
-    total = Epsilon(sum(each.epsilon.nano for each in among))
-    ppis = tuple(replace(each.ppi, epsilon=None) for each in among)
+    total = Epsilon(sum(other.epsilon.nano for other in among))
+    ppis = tuple(replace(other.ppi, epsilon=None) for other in among)
     if total > log.terms.block_budget:
         return
-    plans = {each.ppi.id: each for each in plan_set(ppis, total, log)}
-    own = _with_known_cases(plans[plan.ppi.id], known)
+    plans = {other.ppi.id: other for other in plan_set(ppis, total, log)}
+    own = _with_known_cases(plans[plan.ppi.id], times)
     if own.together and is_enough(own):
         words = f"ask all {len(ppis)} PPIs under one total, so that one draw answers them"
         yield _alternative(words, own, total, Catalogue(log.name, ppis, total))

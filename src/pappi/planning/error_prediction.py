@@ -40,9 +40,8 @@ from pappi.mechanisms import (
     ErrorLaw,
     Fill,
     Floats,
-    Mechanism,
     Scenario,
-    atom_tails,
+    atoms_beyond,
     clamped_error,
 )
 from pappi.planning.measurements import Measurement
@@ -80,9 +79,12 @@ def predicted_error(ppi: Ppi, measurements: Sequence[Measurement], cases: int) -
     if _is_unknown(measurements):
         return math.inf
     if _at_one_point(ppi, measurements[0]):
-        return _error_at(
-            _operating_point(ppi, measurements[0], cases), ppi, measurements[0].mechanism, cases
-        )
+        at = _operating_point(ppi, measurements[0], cases)
+        error = measurements[0].mechanism.predicted_error(cases, at)
+        if ppi.value_range is None or at is None:
+            return error
+        low, high = float(ppi.value_range.low), float(ppi.value_range.high)
+        return clamped_error(error, at - low, high - at)
     return _typical_error(ppi, measurements, _scenarios(ppi, measurements, cases))
 
 
@@ -103,16 +105,16 @@ def error_law(
         for measurement in measurements
     ):
         return None
-    scenarios, laws = _scenarios(ppi, measurements, cases), []
+    scenarios, tails = _scenarios(ppi, measurements, cases), []
     for chances in _chances(measurements):
         released = _released(ppi, measurements, scenarios, _FEW_FOR_LAW, chances=chances)
         errors = [_in_range(ppi, values) - scenario.value for scenario, values in released]
-        laws.append(atom_tails(np.concatenate(errors)))
-    if not laws:
+        tails.append(atoms_beyond(np.concatenate(errors)))
+    if not tails:
         return None
 
     def beyond(distance: float) -> float:
-        return max(law.beyond(distance) for law in laws)
+        return max(tail(distance) for tail in tails)
 
     return ErrorLaw(beyond, IN_SCENARIOS, shrinks=False, start=typical)
 
@@ -123,13 +125,13 @@ def _chances(measurements: Sequence[Measurement]) -> list[list[Chances]]:
     Their noises depend on each other, however that may be: so they are taken to rise and fall as
     one, or against each other, whichever is worse. Of many functions there are too many ways.
     """
-    every = [draw for measurement in measurements for draw in measurement.draws]
-    if len(every) == len(set(every)):
+    draws = [draw for measurement in measurements for draw in measurement.draws]
+    if len(draws) == len(set(draws)):
         return [[Chances(index) for index in range(len(measurements))]]
     if len(measurements) > _FEW_TOGETHER:
         return []
     ways = product((False, True), repeat=len(measurements) - 1)
-    return [[Chances(0, mirrored=each) for each in (False, *way)] for way in ways]
+    return [[Chances(0, mirrored=other_way) for other_way in (False, *way)] for way in ways]
 
 
 def contributions(ppi: Ppi, measurements: Sequence[Measurement], cases: int) -> tuple[float, ...]:
@@ -187,20 +189,11 @@ def _at_one_point(ppi: Ppi, measurement: Measurement) -> bool:
 def _operating_point(ppi: Ppi, measurement: Measurement, cases: int) -> float | None:
     """The target; without one the middle, or where values are if they fill loose bounds."""
     limits = () if ppi.target is None else (ppi.target.low, ppi.target.high)
-    known = [limit for limit in limits if limit is not None]
-    if known:
-        return float(sum(known) / len(known))
+    wanted = [limit for limit in limits if limit is not None]
+    if wanted:
+        return float(sum(wanted) / len(wanted))
     loose = measurement.inputs[0].bounding is Bounding.LOOSE
     return _function_at(measurement.inputs[0], cases, EVENLY) if loose else None
-
-
-def _error_at(at: float | None, ppi: Ppi, mechanism: Mechanism, cases: int) -> float:
-    """Kept in the output range, if one is declared."""
-    error = mechanism.predicted_error(cases, at)
-    if ppi.value_range is None or at is None:
-        return error
-    low, high = float(ppi.value_range.low), float(ppi.value_range.high)
-    return clamped_error(error, at - low, high - at)
 
 
 # --- in reference scenarios -----------------------------------------------------------
@@ -297,7 +290,7 @@ def _released(
     At the `chances` of each function; without any, all are independent.
     """
     step = 1 if is_arithmetic(ppi.measure) else few
-    known: dict[Scenario, Floats] = {}
+    outcomes: dict[Scenario, Floats] = {}
     for index, measurement in enumerate(measurements):
         own = Chances(index) if chances is None else chances[index]
         noisy = alone in (None, measurement.path)
@@ -307,10 +300,10 @@ def _released(
                 if noisy
                 else own.exactly(function.value)
             )
-            known[function] = released[::step]
+            outcomes[function] = released[::step]
     paths = [measurement.path for measurement in measurements]
     for scenario in scenarios:
-        estimates = (known[function] for function in scenario.functions)
+        estimates = (outcomes[function] for function in scenario.functions)
         yield scenario, values_above(ppi.measure, dict(zip(paths, estimates, strict=True)))
 
 

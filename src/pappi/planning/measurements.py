@@ -38,15 +38,14 @@ from pappi.mechanisms import (
     SumRatio,
     Task,
     Values,
+    current_name,
     drawn_histogram,
     name_with,
     quantile_level,
     registered,
 )
-from pappi.planning.bounds import bounds_of, is_integral, looseness_of
-from pappi.planning.expected import blocks_in
-from pappi.planning.ratios import Ratio, ratio_of
-from pappi.planning.targets import limit_of
+from pappi.planning.bounds import Ratio, bounds_of, is_integral, limit_of, looseness_of, ratio_of
+from pappi.planning.scopes import blocks_in
 from pappi.ppinot import (
     ROOT,
     AggregatedMeasure,
@@ -203,28 +202,38 @@ class Request:
         return self.own[path].share if path in self.own else None
 
 
+def with_current_names(ppi: Ppi) -> Ppi:
+    """The PPI, naming mechanisms as they are called now."""
+    choice = ppi.release
+    noise = tuple(
+        replace(on, mechanism=on.mechanism and current_name(on.mechanism)) for on in choice.noise
+    )
+    mechanism = choice.mechanism and current_name(choice.mechanism)
+    return replace(ppi, release=replace(choice, mechanism=mechanism, noise=noise))
+
+
 def measurements_of(node: Inner, epsilon: Fraction, request: Request) -> list[Measurement]:
     """Every way to answer one function at an epsilon, by the mechanism asked for if any.
 
     At least one, or it is refused.
     """
-    known = list(_measurements_of(node, epsilon, request))
-    if not known:
+    ways = list(_measurements_of(node, epsilon, request))
+    if not ways:
         raise NotReleasable(
             f"no mechanism releases {function_name(node.path)} in this way",
             hint="ask for its value, and leave out the mechanism",
         )
     insisted = request.insisted(node.path)
     if insisted is None or request.verdict_only:
-        return known
-    kept = [measurement for measurement in known if measurement.mechanism.name == insisted]
+        return ways
+    kept = [measurement for measurement in ways if measurement.mechanism.name == insisted]
     if not kept and not (insisted == THRESHOLD and request.aims):  # a sum is aimed at by laplace
-        names = " or ".join(dict.fromkeys(measurement.mechanism.name for measurement in known))
+        names = " or ".join(dict.fromkeys(measurement.mechanism.name for measurement in ways))
         raise NotReleasable(
             f"{function_name(node.path)}: {why_not(insisted, node, request)}",
             hint=f"for {function_name(node.path)} there is {names}",
         )
-    return kept or known
+    return kept or ways
 
 
 def _measurements_of(node: Inner, epsilon: Fraction, request: Request) -> Iterator[Measurement]:
@@ -247,10 +256,10 @@ def recorded_measurement(
     node, request = composition_tree(ppi.measure), Request(ppi, log)
     for whole in (epsilon, 2 * epsilon):  # a replaced case may have been one less and one more
         try:
-            known = list(_measurements_of(node, whole, request))
+            ways = list(_measurements_of(node, whole, request))
         except (NotReleasable, UsageError):
             continue
-        for measurement in known:
+        for measurement in ways:
             drawn_by = measurement.mechanism
             same = (drawn_by.recorded_name, drawn_by.epsilon) == (mechanism, epsilon)
             written = canonical_form(measurement.inputs), canonical_form(measurement.settings)
@@ -288,19 +297,21 @@ def _offered(
     """The mechanisms that answer a task, the one that is wanted if it is among them."""
     wanted = request.wanted(path)
     private = any(measure.bounding is Bounding.PRIVATE for measure in inputs)
-    calibrated = ((each, _calibrated(task, inputs[-1], each)) for each in registered())
-    known = [(each, own) for each, own in calibrated if each.answers(own)]
+    calibrated = (
+        (mechanism, _calibrated(task, inputs[-1], mechanism)) for mechanism in registered()
+    )
+    answering = [(mechanism, own) for mechanism, own in calibrated if mechanism.answers(own)]
     offered = [
-        (each, own)
-        for each, own in known
-        if (each.name == wanted or not each.on_request)
-        and (each.same_law_as is None or (each.name == wanted and not private))
-        and not _lacks_range(each, path, request)
-        and not (each.newer and request.rules <= Rules.BEFORE_HISTOGRAMS)
+        (mechanism, own)
+        for mechanism, own in answering
+        if (mechanism.name == wanted or not mechanism.on_request)
+        and (mechanism.same_law_as is None or (mechanism.name == wanted and not private))
+        and not _lacks_range(mechanism, path, request)
+        and not (mechanism.newer and request.rules <= Rules.BEFORE_HISTOGRAMS)
     ]
     if private:
         offered = offered[:1]  # the others need bounds to be worth anything
-    return [(each, own) for each, own in offered if each.name == wanted] or offered
+    return [(mechanism, own) for mechanism, own in offered if mechanism.name == wanted] or offered
 
 
 def _lacks_range(mechanism: type[Mechanism], path: str, request: Request) -> bool:
@@ -477,7 +488,9 @@ def _sampled_task(
 ) -> tuple[tuple[AggregatedMeasure, ...], Task]:
     inputs = tuple(measure for _, measure in aggregated_measures(node.measure))
     buckets = request.ppi.release.buckets
-    count = _usual_buckets(request.planned_cases) if buckets is None else buckets
+    # As many buckets as cases in each: a balance of noise against small buckets.
+    usual = min(max(2, round(math.sqrt(request.planned_cases))), _MOST_USUAL_BUCKETS)
+    count = usual if buckets is None else buckets
     return inputs, Task(
         FORMULA,
         _sampled_range(node, request),
@@ -486,11 +499,6 @@ def _sampled_task(
         integral=False,
         in_buckets=InBuckets(FormulaOver(node.measure, count), len(inputs), count),
     )
-
-
-def _usual_buckets(cases: int) -> int:
-    """As many buckets as cases in each: a balance of noise against small buckets."""
-    return min(max(2, round(math.sqrt(cases))), _MOST_USUAL_BUCKETS)
 
 
 def _sampled_range(node: Inner, request: Request) -> Bounds:

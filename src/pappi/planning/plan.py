@@ -16,9 +16,14 @@ from itertools import islice
 
 from pappi.errors import NotReleasable, UsageError
 from pappi.mechanisms import RATIO, Outcome, names_for, on_request
-from pappi.planning.bounds import sides_cut, sides_hidden
+from pappi.planning.bounds import (
+    is_part_of_whole,
+    ratio_of,
+    refuse_foregone_verdict,
+    sides_cut,
+    sides_hidden,
+)
 from pappi.planning.error_prediction import best_split, contributions, predicted_error
-from pappi.planning.expected import ExpectedCases, expected_cases
 from pappi.planning.measurements import (
     NO_BOUND,
     SAMPLED,
@@ -30,8 +35,7 @@ from pappi.planning.measurements import (
     measurements_of,
     why_not,
 )
-from pappi.planning.ratios import is_part_of_whole, ratio_of
-from pappi.planning.targets import refuse_foregone_verdict
+from pappi.planning.scopes import ExpectedCases, expected_cases
 from pappi.ppinot import (
     ROOT,
     VALUE,
@@ -226,8 +230,8 @@ def _others(request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
 def _options(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseOption]:
     if not _can_cut(root, request):
         yield ReleaseOption((root.path,), None, NO_BOUND, UNBOUNDED)
-    planned = 0
-    for chosen in islice(_sets(root, request), MOST_OPTIONS):
+    planned, sets = 0, admissible_sets(root, lambda node: _can_cut(node, request))
+    for chosen in [(root,)] if _whole(request) else islice(sets, MOST_OPTIONS):
         if planned > MOST_PARTS:
             return
         planned += len(chosen)
@@ -243,13 +247,6 @@ def _options_of(
             yield ReleaseOption(paths, plan)
     except (NotReleasable, UsageError) as refusal:
         yield ReleaseOption(paths, None, refusal.message, refusal.hint)
-
-
-def _sets(root: Inner, request: Request) -> Iterator[AdmissibleSet]:
-    if _whole(request):
-        yield (root,)
-        return
-    yield from admissible_sets(root, lambda node: _can_cut(node, request))
 
 
 def _whole(request: Request) -> bool:
@@ -284,8 +281,8 @@ def open_interval_of(
     is_cut = any(any(sides_cut(measure, vocabulary)) for measure in inputs)
     if plan.tells_beyond or not plan.ppi.release.clipping or not is_cut:
         return closed
-    each = 1 - (1 - CONFIDENCE) / len(plan.measurements)
-    ranges = {p.path: p.mechanism.interval(released[p.path], each) for p in plan.measurements}
+    level = 1 - (1 - CONFIDENCE) / len(plan.measurements)
+    ranges = {p.path: p.mechanism.interval(released[p.path], level) for p in plan.measurements}
     opened = {
         part.path: _opened(plan.ppi, part, ranges[part.path], vocabulary)
         for part in plan.measurements
@@ -331,8 +328,8 @@ def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseO
     own = _own(root, request.ppi)
     chosen = tuple(node for node in functions(root) if node.path in own)
     # Too many are refused with their plan, without comparing each with every leaf.
-    known = len(chosen) == len(own)
-    if not known or not (len(chosen) > MOST_FUNCTIONS or _is_admissible(chosen, root)):
+    all_exist = len(chosen) == len(own)
+    if not all_exist or not (len(chosen) > MOST_FUNCTIONS or _is_admissible(chosen, root)):
         names = " and ".join(choice.function for choice in request.ppi.release.noise)
         raise NotReleasable(
             f"'{names}' is not an admissible set", hint=_sets_hint(root, request, epsilon)
@@ -342,10 +339,10 @@ def _asked(root: Inner, request: Request, epsilon: Epsilon) -> Iterator[ReleaseO
 
 def _own(root: Inner, ppi: Ppi) -> dict[str, NoiseOn]:
     """The wishes for single functions by their paths."""
-    known = {node.path for node in functions(root)}
+    paths = {node.path for node in functions(root)}
     own: dict[str, NoiseOn] = {}
     for choice in ppi.release.noise:
-        path = _path(choice.function, ppi.id, known)
+        path = _path(choice.function, ppi.id, paths)
         if path in own:
             raise NotReleasable(
                 f"'{function_name(path)}' is named twice as a function that carries noise",
@@ -355,13 +352,13 @@ def _own(root: Inner, ppi: Ppi) -> dict[str, NoiseOn]:
     return own
 
 
-def _path(name: str, ppi: str, known: Collection[str]) -> str:
+def _path(name: str, ppi: str, paths: Collection[str]) -> str:
     """Where a function stands that is called `a`, or with the PPI's id before it, `rejected.a`."""
     if name == VALUE:
         return ROOT
     below = ROOT if name == ppi else f"{ROOT}.{name.removeprefix(f'{ppi}.')}"
     named = f"{ROOT}.{name}"
-    return next((path for path in (named, below, name) if path in known), named)
+    return next((path for path in (named, below, name) if path in paths), named)
 
 
 def _is_admissible(chosen: AdmissibleSet, root: Inner) -> bool:
@@ -500,8 +497,7 @@ def _plan(
 ) -> Plan:
     _refuse_unanswered(chosen, measurements, request)
     expected = expected_cases(request.log, request.ppi)
-    error = predicted_error(request.ppi, measurements, expected.cases)
-    return Plan(request.ppi, epsilon, measurements, error, expected)
+    return plan_derived(request.ppi, epsilon, measurements, expected)
 
 
 def plan_derived(
@@ -518,35 +514,27 @@ def _refuse_unanswered(
     """What no part alone can tell."""
     _refuse_unlike_groups(measurements)
     refuse_foregone_verdict(request.ppi)
-    _refuse_another_mechanism(chosen, measurements, request)
+    wanted = request.ppi.release.mechanism
+    if wanted in (None, THRESHOLD) or request.verdict_only:
+        return
+    # A wish for a mechanism that answers none of the functions is a mistake, not a hint.
+    if wanted not in {measurement.mechanism.name for measurement in measurements}:
+        reasons = dict.fromkeys(why_not(wanted, node, request) for node in chosen)
+        raise NotReleasable("; ".join(reasons), hint="leave out the mechanism to get the best one")
 
 
 def _refuse_unlike_groups(measurements: Sequence[Measurement]) -> None:
-    if (
-        len({measure.grouping for measurement in measurements for measure in measurement.inputs})
-        > 1
-    ):
+    inputs = (measure for measurement in measurements for measure in measurement.inputs)
+    if len({measure.grouping for measure in inputs}) > 1:
         raise NotReleasable(
             "its aggregated measures are grouped differently",
             hint="give each of them the same 'by'",
         )
 
 
-def _refuse_another_mechanism(
-    chosen: AdmissibleSet, measurements: Sequence[Measurement], request: Request
-) -> None:
-    """A wish for a mechanism that answers none of the functions is a mistake, not a hint."""
-    wanted = request.ppi.release.mechanism
-    if wanted is None or wanted == THRESHOLD or request.verdict_only:
-        return
-    if wanted not in {measurement.mechanism.name for measurement in measurements}:
-        reasons = dict.fromkeys(why_not(wanted, node, request) for node in chosen)
-        raise NotReleasable("; ".join(reasons), hint="leave out the mechanism to get the best one")
-
-
 def _refuse_idle_settings(ppi: Ppi) -> None:
     choice = ppi.release
-    named = {choice.mechanism, *(each.mechanism for each in choice.noise)}
+    named = {choice.mechanism, *(function.mechanism for function in choice.noise)}
     for setting, value, mechanism in (
         ("falloff", choice.falloff, THRESHOLD),
         ("buckets", choice.buckets, SAMPLED),

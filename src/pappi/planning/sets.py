@@ -38,6 +38,17 @@ single mean, too, may be a set of its own: whole radii err less than two bins.
 **Later.** A member of a released set is read off the record again (`recorded_member`), by itself
 or with others. A PPI that joins later shares a draw with the other newcomers alone; under a total
 it has the ε that gives them the errors that the whole set would have given (`plan_newcomers`).
+
+**Conditions** on one measure are stretches of its values (`Stretches`). `t < 10 days` says of a
+case whether its value lies in one stretch. Where those of several conditions are made of the bins
+of one histogram, their shares are all read off it: a case lies in one bin. A bin includes its upper
+end, so that `t <= 10 days` ends with a bin that ends there. For `t < 10 days` a bin must end just
+below: durations are whole microseconds and counts whole numbers, so that there is a last value
+below. Of other numbers there is none, and nothing is read off.
+
+Who is counted: a histogram counts the cases that have a value. A share does so too if it leaves the
+others out, or if every case has one. Elsewhere a case without a value is among all cases of the
+share (`t < 10 days` is false of it), and in no bin.
 """
 
 from __future__ import annotations
@@ -47,6 +58,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import groupby
 
 from pappi.errors import Refused
 from pappi.mechanisms import (
@@ -62,26 +74,37 @@ from pappi.mechanisms import (
 )
 from pappi.planning.bounds import bounds_of, is_integral, looseness_of, sides_cut
 from pappi.planning.error_prediction import predicted_error
-from pappi.planning.expected import expected_cases
-from pappi.planning.limits import Stretches, histogram_of, stretches_of
 from pappi.planning.measurements import Measurement, Request, settings_of
-from pappi.planning.plan import Plan, plan_ppi
+from pappi.planning.plan import Plan, plan_derived, plan_ppi
+from pappi.planning.scopes import expected_cases
 from pappi.ppinot import (
     EVERY_CASE,
     ROOT,
     AggregatedMeasure,
     Aggregation,
+    Binary,
+    Bounding,
+    CountMeasure,
+    Cycles,
     DerivedSingleInstance,
+    DurationLiteral,
+    Expression,
     IsMissing,
+    Missing,
+    MultiInstance,
     Name,
     Not,
+    NumberLiteral,
+    Operator,
     Ppi,
     Scope,
+    SingleInstance,
+    TimeMeasure,
     canonical_form,
     is_total,
     spans_case,
 )
-from pappi.values import JSON, UNIT_INTERVAL, Adjacency, Epsilon, PublicLog
+from pappi.values import JSON, UNIT_INTERVAL, Adjacency, Bounds, Epsilon, PublicLog
 
 _JOINED = ("mean", "share", "sum")
 _STEPS_TO_EPSILON = 4
@@ -104,6 +127,11 @@ class _Member:
     counts: str | None
     """Of a number of cases, the presence of those that it counts."""
 
+    @property
+    def key(self) -> str:
+        """What it asks: members of a class are in the order of these."""
+        return str(canonical_form(self.measure))
+
 
 def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Plan, ...]:
     """The plans of PPIs with an ε each, in their order; by one draw for several where they gain.
@@ -117,8 +145,8 @@ def plan_each(asked: Sequence[tuple[Ppi, Epsilon]], log: PublicLog) -> tuple[Pla
     plans = dict(alone)
     for epsilon, ppis in alike.items():
         sets, copies = _joint_sets(ppis, log)
-        for unit in (each for each in sets if len(each) > 1):  # one by itself shares no draw
-            joint = _best_together(unit, alone, partial(_times, epsilon), log)
+        for unit in (ppis for ppis in sets if len(ppis) > 1):  # one by itself shares no draw
+            joint = _Sharing(alone, partial(_times, epsilon), log).best(unit)
             together = (plan for plan in joint.values() if plan.together)
             plans |= {plan.ppi.id: replace(plan, apart=epsilon) for plan in together}
         plans |= {copy.id: copied(plans[of.id], copy, log) for copy, of in copies}
@@ -146,7 +174,7 @@ def plan_set(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> tuple[Plan,
 def plan_alone(ppi: Ppi, epsilon: Epsilon, log: PublicLog) -> Plan:
     """The plan of one PPI by itself, which tells what its bounds cut off wherever that can be."""
     plan, member = plan_ppi(ppi, epsilon, log), _member(ppi, log)
-    if member is None or not member.contribution.told:
+    if member is None or not member.contribution.counts_beyond:
         return plan
     (telling,) = _joint([ppi], epsilon, log)
     return telling
@@ -160,8 +188,13 @@ def untold(plan: Plan, log: PublicLog) -> Plan:
     (part,), asked = plan.measurements, canonical_form(plan.ppi.measure)
     ((_, written),) = part.settings
     classes = tuple(
-        replace(each, members=tuple(replace(member, told=False) for member in each.members))
-        for each in read_set(written) or ()
+        replace(
+            presence_class,
+            members=tuple(
+                replace(member, counts_beyond=False) for member in presence_class.members
+            ),
+        )
+        for presence_class in read_set(written) or ()
     )
     members = joint_members(classes, part.mechanism.epsilon, part.mechanism.adjacency)
     place = [canonical_form(measure) for measure in part.inputs].index(asked)
@@ -220,7 +253,7 @@ def recorded_member(
         mechanism = joint_numbers(classes, whole, adjacency)[number]
     # What is on record is never drawn again: then it does not matter what else it has read.
     # A draw needs a column of each: the measure is what counts, however its PPI is released.
-    columns = [each.measure for each in everyone if isinstance(each.measure, AggregatedMeasure)]
+    columns = [other.measure for other in everyone if isinstance(other.measure, AggregatedMeasure)]
     read = tuple(columns) or (member.measure,) * len(inputs)
     part = Measurement(ROOT, read, mechanism, settings_of(mechanism))
     return _plan(ppi, epsilon, part, log)
@@ -240,17 +273,15 @@ def _class_that_tells(
         and _presence(ppi.measure) == member.counts
     ]
     start = 0
-    for number, each in enumerate(classes):
-        if any(form in inputs[start : start + len(each.members)] for form in forms):
+    for number, presence_class in enumerate(classes):
+        if any(form in inputs[start : start + len(presence_class.members)] for form in forms):
             return number
-        start += len(each.members)
+        start += len(presence_class.members)
     return None
 
 
 def _plan(ppi: Ppi, epsilon: Epsilon, part: Measurement, log: PublicLog) -> Plan:
-    expected = expected_cases(log, ppi)
-    error = predicted_error(ppi, (part,), expected.cases)
-    return Plan(ppi, epsilon, (part,), error, expected)
+    return plan_derived(ppi, epsilon, (part,), expected_cases(log, ppi))
 
 
 def _shared(ppis: Sequence[Ppi], total: Epsilon, log: PublicLog) -> dict[str, Plan]:
@@ -349,30 +380,62 @@ def _planned(unit: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> dict[str,
 
     alone = {ppi.id: plan_alone(ppi, share(1), log) for ppi in unit}
     members = [ppi for ppi in unit if _member(ppi, log) is not None]
-    return alone | _best_together(members, alone, share, log)
+    return alone | _Sharing(alone, share, log).best(members)
 
 
-def _best_together(
-    unit: Sequence[Ppi],
-    alone: Mapping[str, Plan],
-    share: Callable[[int], Epsilon],
-    log: PublicLog,
-) -> dict[str, Plan]:
-    """One draw for all, or histograms for limits of one measure and one draw for the others."""
-    plain = _joined(unit, alone, share, log)
-    binned: dict[str, Plan] = {}
-    for family in _limits_of_one(unit):
-        plans = _binned(family, share(len(family)), log)
-        if plans and all(_is_as_good(plan, alone[plan.ppi.id], log) for plan in plans):
-            binned |= {plan.ppi.id: plan for plan in plans}
-    if not binned:
-        return plain
-    others = _joined([ppi for ppi in unit if ppi.id not in binned], alone, share, log)
-    off = [
-        _weight([(way.get(ppi.id) or alone[ppi.id]) for ppi in unit], log)
-        for way in (plain, binned | others)
-    ]
-    return plain if off[0] <= off[1] else binned | others
+@dataclass(frozen=True, slots=True)
+class _Sharing:
+    """PPIs that may share a draw: their plans `alone`, and the ε of a draw for so many of them."""
+
+    alone: Mapping[str, Plan]
+    share: Callable[[int], Epsilon]
+    log: PublicLog
+
+    def best(self, unit: Sequence[Ppi]) -> dict[str, Plan]:
+        """One draw for all, or histograms for limits of one measure and one draw for the others."""
+        plain = self._joined(unit)
+        binned: dict[str, Plan] = {}
+        for family in _limits_of_one(unit):
+            plans = _binned(family, self.share(len(family)), self.log)
+            if plans and all(map(self._is_as_good, plans)):
+                binned |= {plan.ppi.id: plan for plan in plans}
+        if not binned:
+            return plain
+        others = self._joined([ppi for ppi in unit if ppi.id not in binned])
+        return self._least_off(unit, plain, binned | others)
+
+    def _joined(self, unit: Sequence[Ppi]) -> dict[str, Plan]:
+        """One draw for all that err no more by it than alone; at an ε by how many they are.
+
+        Numbers of cases are read off it, or are members of their own: whatever is better.
+        """
+        as_members, read_off = (self._kept(unit, off=off) for off in (False, True))
+        mechanisms = [plan.measurements[0].mechanism for plan in read_off.values() if plan.together]
+        # What is read off a draw is none of those that it answers.
+        if all(mechanism.answers_for > 1 for mechanism in mechanisms):
+            return as_members
+        return self._least_off(unit, as_members, read_off)
+
+    def _kept(self, unit: Sequence[Ppi], *, off: bool) -> dict[str, Plan]:
+        kept = unit
+        while kept:
+            joint = _joint(kept, self.share(len(kept)), self.log, off=off)
+            good = {plan.ppi.id: plan for plan in joint if self._is_as_good(plan)}
+            if len(good) == len(kept):
+                return good
+            kept = [ppi for ppi in kept if ppi.id in good]
+        return {}
+
+    def _is_as_good(self, plan: Plan) -> bool:
+        return _is_as_good(plan, self.alone[plan.ppi.id], self.log)
+
+    def _least_off(self, unit: Sequence[Ppi], *ways: dict[str, Plan]) -> dict[str, Plan]:
+        """The way by which all are least off together, the first of equals."""
+
+        def off(way: dict[str, Plan]) -> float:
+            return _weight([way.get(ppi.id) or self.alone[ppi.id] for ppi in unit], self.log)
+
+        return min(ways, key=off)
 
 
 def _limits_of_one(unit: Sequence[Ppi]) -> Iterator[list[Ppi]]:
@@ -397,62 +460,23 @@ def _limits(ppi: Ppi) -> Stretches | None:
 
 def _binned(ppis: Sequence[Ppi], epsilon: Epsilon, log: PublicLog) -> list[Plan]:
     """Shares within limits by one histogram; none if there are too many limits for one."""
-    known = [(ppi, each) for ppi in ppis if (each := _limits(ppi)) is not None]
+    with_limits = [(ppi, limits) for ppi in ppis if (limits := _limits(ppi)) is not None]
     request = Request(ppis[0], log)
-    asked, cuts = histogram_of(ppis[0].measure, [each for _, each in known])
+    asked, cuts = histogram_of(ppis[0].measure, [limits for _, limits in with_limits])
     if len(cuts) >= MOST_BINS:
         return []
     bins = Bins.at(asked.bounds or UNIT_INTERVAL, cuts)
     whole = epsilon.fraction / request.stability
     together, plans = tuple(ppi.id for ppi in ppis), []
-    for ppi, limits in known:
+    for ppi, limits in with_limits:
         mechanism = binned_share(bins, limits.inside(bins) or (), whole, request.adjacency)
         part = Measurement(ROOT, (asked,), mechanism, settings_of(mechanism))
         plans.append(replace(_plan(ppi, epsilon, part, log), together=together))
     return plans
 
 
-def _joined(
-    unit: Sequence[Ppi],
-    alone: Mapping[str, Plan],
-    share: Callable[[int], Epsilon],
-    log: PublicLog,
-) -> dict[str, Plan]:
-    """One draw for all that err no more by it than alone; at an ε by how many they are.
-
-    Numbers of cases are read off it, or are members of their own: whatever is better.
-    """
-    ways = [_kept(unit, alone, share, log, off=off) for off in (False, True)]
-    if not ways[1] or all(_is_member(plan) for plan in ways[1].values()):
-        return ways[0]
-    planned = [[way.get(ppi.id) or alone[ppi.id] for ppi in unit] for way in ways]
-    return min(zip(ways, planned, strict=True), key=lambda way: _weight(way[1], log))[0]
-
-
-def _is_member(plan: Plan) -> bool:
-    return plan.measurements[0].mechanism.answers_for > 1 or not plan.together
-
-
-def _kept(
-    unit: Sequence[Ppi],
-    alone: Mapping[str, Plan],
-    share: Callable[[int], Epsilon],
-    log: PublicLog,
-    *,
-    off: bool,
-) -> dict[str, Plan]:
-    kept = unit
-    while kept:
-        joint = _joint(kept, share(len(kept)), log, off=off)
-        good = {plan.ppi.id: plan for plan in joint if _is_as_good(plan, alone[plan.ppi.id], log)}
-        if len(good) == len(kept):
-            return good
-        kept = [ppi for ppi in kept if ppi.id in good]
-    return {}
-
-
-def _times(each: Epsilon, ppis: int) -> Epsilon:
-    return Epsilon(each.nano * ppis)
+def _times(epsilon: Epsilon, ppis: int) -> Epsilon:
+    return Epsilon(epsilon.nano * ppis)
 
 
 def copied(plan: Plan, ppi: Ppi, log: PublicLog) -> Plan:
@@ -464,7 +488,7 @@ def copied(plan: Plan, ppi: Ppi, log: PublicLog) -> Plan:
 def _is_as_good(plan: Plan, other: Plan, log: PublicLog) -> bool:
     """Whether a plan errs no more than another, in the middle of the bounds and near their ends."""
     cases = Request(plan.ppi, log).planned_cases
-    mechanisms = [each.measurements[0].mechanism for each in (plan, other)]
+    mechanisms = [compared.measurements[0].mechanism for compared in (plan, other)]
     low, width = float(mechanisms[0].bounds.low), float(mechanisms[0].bounds.width)
     return all(
         mechanisms[0].predicted_error(cases, low + place * width)
@@ -495,7 +519,7 @@ def _joint_sets(
         member = _member(ppi, log)
         if member is not None:
             cells = sets.setdefault((ppi.scope, member.measure.grouping), {})
-            first = cells.setdefault(str(canonical_form(member.measure)), ppi)
+            first = cells.setdefault(member.key, ppi)
             if first is not ppi:
                 copies.append((ppi, first))
     chosen: list[list[Ppi]] = []
@@ -520,7 +544,7 @@ def _member(ppi: Ppi, log: PublicLog) -> _Member | None:
         measure.called,
         bounds_of(measure, log.vocabulary),
         is_integral(measure, log.vocabulary),
-        told=ppi.release.clipping and any(sides_cut(measure, log.vocabulary)),
+        counts_beyond=ppi.release.clipping and any(sides_cut(measure, log.vocabulary)),
     )
     return _Member(ppi, measure, contribution, _presence(measure), _counted(measure))
 
@@ -555,27 +579,33 @@ def _joint(
     request = Request(ppis[0], log)
     members = [member for ppi in ppis if (member := _member(ppi, log)) is not None]
     # Of two that are the same but for telling what bounds cut, the one that does comes last.
-    ordered = sorted(members, key=lambda each: each.contribution.told)
-    distinct = {str(canonical_form(m.measure)): m for m in ordered}
+    ordered = sorted(members, key=lambda member: member.contribution.counts_beyond)
+    distinct = {member.key: member for member in ordered}
     numbers = _told_by_class(distinct) if off else {}
-    classes = _classes({key: m for key, m in distinct.items() if key not in numbers})
-    inputs = tuple(distinct[key].measure for keys in classes.values() for key in keys)
+    drawn = (distinct[key] for key in sorted(distinct) if key not in numbers)
+    in_order = sorted(drawn, key=lambda member: member.presence)
+    classes = {
+        presence: tuple(own) for presence, own in groupby(in_order, lambda member: member.presence)
+    }
     shape = tuple(
+        # In groups, only the cases of the group are in a class.
         PresenceClass(
-            tuple(distinct[key].contribution for key in keys), _is_everyones(keys, distinct)
+            tuple(member.contribution for member in own),
+            everyone=not presence and own[0].measure.grouping is None,
         )
-        for keys in classes.values()
+        for presence, own in classes.items()
     )
     whole, adjacency = _calibrated(shape, epsilon, request)
-    order = [key for keys in classes.values() for key in keys]
-    by_key = dict(zip(order, joint_members(shape, whole, adjacency), strict=True))
+    inputs = tuple(member.measure for member in in_order)
+    read = zip(in_order, joint_members(shape, whole, adjacency), strict=True)
+    by_key = {member.key: mechanism for member, mechanism in read}
     if numbers:
-        told = dict(zip(classes, joint_numbers(shape, whole, adjacency), strict=True))
-        by_key |= {key: told[presence] for key, presence in numbers.items()}
+        by_class = dict(zip(classes, joint_numbers(shape, whole, adjacency), strict=True))
+        by_key |= {key: by_class[presence] for key, presence in numbers.items()}
     together = tuple(member.ppi.id for member in members) if len(members) > 1 else ()
     plans = []
     for member in members:
-        mechanism = by_key[str(canonical_form(member.measure))]
+        mechanism = by_key[member.key]
         part = Measurement(ROOT, inputs, mechanism, settings_of(mechanism))
         plan = _plan(member.ppi, epsilon, part, log)
         cut_with = _cut_with(member, members) if mechanism.tells_beyond else ()
@@ -593,9 +623,9 @@ def _told_by_class(members: Mapping[str, _Member]) -> dict[str, str]:
 def _cut_with(member: _Member, members: Sequence[_Member]) -> tuple[str, ...]:
     """The PPIs of its class whose bounds count."""
     return tuple(
-        each.ppi.id
-        for each in members
-        if each.presence == member.presence and each.contribution.told
+        other.ppi.id
+        for other in members
+        if other.presence == member.presence and other.contribution.counts_beyond
     )
 
 
@@ -604,20 +634,152 @@ def _calibrated(
 ) -> tuple[Fraction, Adjacency]:
     """What the draw itself is made at: see `measurements`."""
     whole, adjacency = epsilon.fraction / request.stability, request.adjacency
-    if adjacency is Adjacency.REPLACE and not all(each.everyone for each in classes):
+    if adjacency is Adjacency.REPLACE and not all(
+        presence_class.everyone for presence_class in classes
+    ):
         return whole / 2, Adjacency.ADD_REMOVE
     return whole, adjacency
 
 
-def _is_everyones(keys: Sequence[str], members: Mapping[str, _Member]) -> bool:
-    """Whether each case of a period is in a class; in groups, only those of the group are."""
-    member = members[keys[0]]
-    return not member.presence and member.measure.grouping is None
+# --- conditions on one measure --------------------------------------------------------
+
+_WHOLE_CYCLES = (None, Cycles.SUM, Cycles.MIN, Cycles.MAX)
+_TURNED = {
+    Operator.LESS: Operator.GREATER,
+    Operator.GREATER: Operator.LESS,
+    Operator.AT_MOST: Operator.AT_LEAST,
+    Operator.AT_LEAST: Operator.AT_MOST,
+}
 
 
-def _classes(members: Mapping[str, _Member]) -> dict[str, list[str]]:
-    """The members of each presence class, both in the order of their canonical forms."""
-    classes: dict[str, list[str]] = {}
-    for key in sorted(members):
-        classes.setdefault(members[key].presence, []).append(key)
-    return dict(sorted(classes.items()))
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """Where values satisfy a condition: up to the first cut, from there up to the next, and on."""
+
+    base: SingleInstance
+    cuts: tuple[Fraction, ...]
+    holds: tuple[bool, ...]
+    of_values: bool
+    """Whether only cases with a value count, or all cases have one."""
+    of_others: bool
+    """Whether it holds of cases without a value, too, if there are any."""
+
+    def inside(self, bins: Bins) -> tuple[bool, ...] | None:
+        """In which bins it holds; None where a bin ends on no cut, or a cut lies in a bin."""
+        limits = [_last(limit, self.base) for limit in bins.limits]
+        if not set(self.cuts) <= set(limits):
+            return None
+        starts = (None, *limits)
+        return tuple(
+            self.holds[0 if start is None else sum(cut <= start for cut in self.cuts)]
+            for start in starts
+        )
+
+
+def stretches_of(condition: SingleInstance | None) -> Stretches | None:
+    """Of a condition on one measure, by comparisons with constants; None of any other."""
+    if not isinstance(condition, DerivedSingleInstance) or len(condition.variables) != 1:
+        return None
+    ((name, base),), formula = condition.variables, condition.formula
+    sides = {atom: _lower_side(atom, name, base) for atom in _atoms(formula)}
+    cuts = {atom: side for atom, side in sides.items() if side is not None}
+    if len(cuts) < len(sides):
+        return None
+    rising = sorted({last for last, _ in cuts.values()})
+    holds = tuple(
+        _is_true(formula, {atom: (value <= last) is below for atom, (last, below) in cuts.items()})
+        for value in (*rising, rising[-1] + 1)
+    )
+    everyone = is_total(base) or spans_case(base)
+    left_out = condition.missing is Missing.LEFT_OUT
+    # A comparison with nothing is false.
+    of_others = condition.missing is Missing.TRUE or (
+        condition.missing is None and _is_true(formula, dict.fromkeys(cuts, False))
+    )
+    return Stretches(base, tuple(rising), holds, everyone or left_out, of_others and not everyone)
+
+
+def histogram_of(
+    measure: MultiInstance, stretches: Iterable[Stretches]
+) -> tuple[AggregatedMeasure, tuple[Fraction, ...]]:
+    """The distribution that tells several conditions of one measure apart, and its limits.
+
+    Of its bounds nothing depends: what lies beyond is in the outermost bins.
+    """
+    if not isinstance(measure, AggregatedMeasure):
+        raise TypeError("only an aggregated measure has a histogram")
+    conditions = list(stretches)
+    cuts = tuple(sorted({cut for condition in conditions for cut in condition.cuts}))
+    bounds = Bounds(min(cuts[0] - 1, Fraction(0)), 2 * max(cuts[-1], Fraction(1)))
+    histogram = AggregatedMeasure(
+        Aggregation.DISTRIBUTION,
+        conditions[0].base,
+        measure.filter,
+        measure.grouping,
+        bounds,
+        bounding=Bounding.DECLARED,
+    )
+    return histogram, cuts
+
+
+def _is_whole(base: SingleInstance) -> bool:
+    """Whether values are whole numbers, in internal units."""
+    if isinstance(base, TimeMeasure):
+        return base.cycles in _WHOLE_CYCLES
+    return isinstance(base, CountMeasure)
+
+
+def _last(limit: Fraction, base: SingleInstance) -> Fraction:
+    """The last value that is at most a limit, where values are whole; else the limit."""
+    return Fraction(math.floor(limit)) if _is_whole(base) else limit
+
+
+def _compared(formula: Expression, name: str) -> tuple[Operator, Fraction] | None:
+    """A comparison as `name operator constant`."""
+    if not isinstance(formula, Binary) or formula.operator not in _TURNED:
+        return None
+    operator, left, right = formula.operator, formula.left, formula.right
+    if isinstance(right, Name):
+        operator, left, right = _TURNED[operator], right, left
+    if not isinstance(left, Name) or left.name != name:
+        return None
+    if isinstance(right, DurationLiteral):
+        return operator, right.microseconds
+    return (operator, right.value) if isinstance(right, NumberLiteral) else None
+
+
+def _lower_side(
+    comparison: Expression, name: str, base: SingleInstance
+) -> tuple[Fraction, bool] | None:
+    """The last value on the lower side of a comparison, and whether it holds there."""
+    compared = _compared(comparison, name)
+    if compared is None:
+        return None
+    operator, limit = compared
+    holds = operator in (Operator.LESS, Operator.AT_MOST)
+    if operator in (Operator.AT_MOST, Operator.GREATER):
+        return _last(limit, base), holds
+    return (Fraction(math.ceil(limit) - 1), holds) if _is_whole(base) else None
+
+
+def _atoms(formula: Expression) -> Iterator[Expression]:
+    """What a formula puts together by `not`, `and` and `or`."""
+    match formula:
+        case Not(operand=operand):
+            yield from _atoms(operand)
+        case Binary(operator=Operator.AND | Operator.OR, left=left, right=right):
+            yield from (*_atoms(left), *_atoms(right))
+        case _:
+            yield formula
+
+
+def _is_true(formula: Expression, truths: Mapping[Expression, bool]) -> bool:
+    """By the truths of its atoms."""
+    match formula:
+        case Not(operand=operand):
+            return not _is_true(operand, truths)
+        case Binary(operator=Operator.AND, left=left, right=right):
+            return _is_true(left, truths) and _is_true(right, truths)
+        case Binary(operator=Operator.OR, left=left, right=right):
+            return _is_true(left, truths) or _is_true(right, truths)
+    return truths[formula]

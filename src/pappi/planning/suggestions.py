@@ -79,20 +79,20 @@ class _Suggested:
 
 def suggest_catalogue(log: PublicLog, proposal: Proposal | None = None) -> str:
     """A catalogue of at most ten PPIs, ready to check, preview and release."""
-    every = list(_distinct(_suggested(log, proposal or _by_name(log))))[:_MOST]
-    left, scope = every, _WHOLE
+    ppis = list(_distinct(_suggested(log, proposal or _by_name(log))))[:_MOST]
+    left, scope = ppis, _WHOLE
     for scope in (*_scopes(log), _WHOLE):
-        useless = _telling_nothing(log, every, scope)
-        left = [ppi for ppi in every if ppi.id not in useless]
-        if len(left) > _NEARLY_ALL * len(every):
+        useless = _telling_nothing(log, ppis, scope)
+        left = [ppi for ppi in ppis if ppi.id not in useless]
+        if len(left) > _NEARLY_ALL * len(ppis):
             break
     # With so few cases nothing tells much: the number of cases can always be asked.
-    return _text(log, left or every[:1], scope, proposal)
+    return _text(log, left or ppis[:1], scope, proposal)
 
 
-def _telling_nothing(log: PublicLog, every: Sequence[_Suggested], scope: str) -> set[str]:
+def _telling_nothing(log: PublicLog, ppis: Sequence[_Suggested], scope: str) -> set[str]:
     """The PPIs that would tell nothing in periods of this length; a preview says the same."""
-    catalogue: Catalogue = parse_catalogue(_text(log, every, scope, None))
+    catalogue: Catalogue = parse_catalogue(_text(log, ppis, scope, None))
     settled = [
         with_default_bounds(reduced_form(ppi, log.terms.anchor), log.terms.bounds)
         for ppi in catalogue.ppis
@@ -112,9 +112,9 @@ def _scopes(log: PublicLog) -> list[str]:
 
 
 def _text(
-    log: PublicLog, every: Sequence[_Suggested], scope: str, proposal: Proposal | None
+    log: PublicLog, suggested: Sequence[_Suggested], scope: str, proposal: Proposal | None
 ) -> str:
-    ppis = "\n\n".join(ppi.written(scope) for ppi in every)
+    ppis = "\n\n".join(ppi.written(scope) for ppi in suggested)
     head = "\n".join(f"# {line}".rstrip() for line in _head(log, proposal, scope))
     return f"{head}\n\nlog: {log.name}\n\nppis:\n{ppis}\n"
 
@@ -142,6 +142,10 @@ def _head(log: PublicLog, proposal: Proposal | None, scope: str) -> Iterator[str
 # --- which PPIs ------------------------------------------------------------------------------
 
 
+_REWORK = "Rework: the share of cases that do the same again."
+_OUTCOME = "The share of cases in which it happens at all."
+
+
 def _suggested(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
     yield _Suggested(
         "cases",
@@ -151,8 +155,7 @@ def _suggested(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
     )
     yield from _throughput(log, proposal)
     yield from _waiting(log, proposal)
-    yield from _rework(proposal)
-    yield from _outcomes(proposal)
+    yield from _occurrences(proposal)
     yield from _attributes(log, proposal)
     yield from _groups(log)
 
@@ -202,30 +205,15 @@ def _waiting(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
         )
 
 
-def _rework(proposal: Proposal) -> Iterator[_Suggested]:
-    for name in proposal.repeated[:2]:
-        yield _Suggested(
-            _id(f"repeated-{name}"),
-            f"Cases in which {name} occurs more than once",
-            "Rework: the share of cases that do the same again.",
-            (
-                "measure:",
-                f"  share: {{derive: n > 1, n: {{count: {{activity: {quoted_text(name)}}}}}}}",
-            ),
-        )
-
-
-def _outcomes(proposal: Proposal) -> Iterator[_Suggested]:
-    for name in proposal.outcomes[:2]:
-        yield _Suggested(
-            _id(f"with-{name}"),
-            f"Cases with {name}",
-            "The share of cases in which it happens at all.",
-            (
-                "measure:",
-                f"  share: {{derive: n > 0, n: {{count: {{activity: {quoted_text(name)}}}}}}}",
-            ),
-        )
+def _occurrences(proposal: Proposal) -> Iterator[_Suggested]:
+    for names, of, called, why, least in (
+        (proposal.repeated, "repeated", "Cases in which {} occurs more than once", _REWORK, 1),
+        (proposal.outcomes, "with", "Cases with {}", _OUTCOME, 0),
+    ):
+        for name in names[:2]:
+            count = f"{{count: {{activity: {quoted_text(name)}}}}}"
+            share = f"  share: {{derive: n > {least}, n: {count}}}"
+            yield _Suggested(_id(f"{of}-{name}"), called.format(name), why, ("measure:", share))
 
 
 def _attributes(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
@@ -233,7 +221,8 @@ def _attributes(log: PublicLog, proposal: Proposal) -> Iterator[_Suggested]:
     numbers = {name for name, kind in log.vocabulary.attributes.items() if kind is Kind.NUMBER}
     for name in [name for name in declared if name in numbers][:1]:
         yield _number(name, ("# bounds: as declared of the log",))
-    for name, low, high in [each for each in proposal.numbers if each[0] in numbers][:1]:
+    proposed = [number for number in proposal.numbers if number[0] in numbers]
+    for name, low, high in proposed[:1]:
         yield _number(name, (f"bounds: [{low:g}, {high:g}]     # from the data",))
 
 
@@ -258,10 +247,10 @@ def _groups(log: PublicLog) -> Iterator[_Suggested]:
         )
 
 
-def _distinct(every: Iterable[_Suggested]) -> Iterator[_Suggested]:
+def _distinct(ppis: Iterable[_Suggested]) -> Iterator[_Suggested]:
     """With an id each; names may come to the same."""
     taken: set[str] = set()
-    for ppi in every:
+    for ppi in ppis:
         names = chain((ppi.id,), (f"{ppi.id}-{number}" for number in range(2, 2 * _MOST)))
         free = next(name for name in names if name not in taken)
         taken.add(free)

@@ -27,7 +27,7 @@ are, and are as wide as that makes them.
 
 **The interval of a period by its own release**, whatever the other periods say.
 
-The tests are those of `pivot`: a share p stays in the interval unless noise that carries a release
+The tests are those of `two_bin`: p stays in the interval unless noise that carries a release
 as far from p has a probability below `missed`. The difference is that a release outside of what is
 possible without noise is first projected to the nearest possible one, as its readers do, and that
 the distribution is that of the *projected* noise. Otherwise an interval would be too wide wherever
@@ -43,7 +43,7 @@ T = q·A − p·B. For a size n, d = q − p and n' = t/(p·q),
     P(T > t | n) = ¼·e^(−t/q)·(q + q/d − p/d·e^(−n·d))           if n ≤ n',
                    ½·(q²·e^(−t/q) − p²·e^(−t/p))/d − ¼·p·e^(t/q−n)   if n ≥ n',
 
-and −T is T with p and q exchanged. The second is what `pivot` has, except for its last term. Sizes
+and −T is T with p and q exchanged. The second is that of `two_bin`, but for its last term. Sizes
 are unknown: they are taken as exponential around the usual size, estimated from all periods. This
 integral has a closed form, too. Where sizes are distributed otherwise, misses are somewhat rarer or
 more frequent, in small periods or in large ones: `benchmarks/smoothing.py` measures how much.

@@ -116,7 +116,8 @@ def posterior_of(
         missed = (1 - confidence) / len(likelihoods)
         low, high = np.array([certain_of_rank(rank, missed) for rank in ranks]).T
     else:
-        missed = _part_of_model(usual) * (1 - confidence)
+        least, most = _MISSED
+        missed = (least + (most - least) * usual / (usual + _LARGE)) * (1 - confidence)
         low, high = _ends(points, *_joint_hulls(for_intervals, masses, widths, missed))
     means = np.clip(dot(for_values.masses(), points), low, high)
     return Posterior(points, masses, means, low, high)
@@ -259,11 +260,6 @@ class _HyperPosterior:
 
 
 # --- intervals --------------------------------------------------------------------------------
-
-
-def _part_of_model(usual: float) -> float:
-    least, most = _MISSED
-    return least + (most - least) * usual / (usual + _LARGE)
 
 
 def _joint_hulls(

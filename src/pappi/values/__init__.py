@@ -4,17 +4,14 @@ Nothing here knows of logs, databases or randomness, and nothing that privacy de
 float.
 
     privacy         what is protected: the unit and the adjacency; privacy loss, counted in
-                    billionths; the plain JSON that is hashed
+                    billionths; the plain JSON that is hashed; keys, rights and budgets
     public_log      a log's public facts: vocabulary, bounds, horizon, and its terms
     periods         calendar periods, grids and the horizon of a log
-    units           how quantities are shown, and durations as people write them
     working_time    working calendars, read and written
-    access          keys, rights, what is left of a budget, and an analyst's share of it
     answers         quotes before a release, and answers after it
-    wording         names in quotes, and suggestions of names, for messages
+    wording         names in messages, units, and durations as people write them
 """
 
-from pappi.values.access import RIGHTS, BudgetLine, Grant, KeyRecord, Right, Role, require_name
 from pappi.values.answers import (
     CONFIDENCE,
     CONFIDENCES,
@@ -44,7 +41,6 @@ from pappi.values.answers import (
     ShownTarget,
     Smoothed,
     Source,
-    TargetRange,
     TwoBinLikelihood,
     Verdict,
     bands_between,
@@ -64,12 +60,19 @@ from pappi.values.privacy import (
     CASE,
     JSON,
     NANO,
+    RIGHTS,
     UNDER_REPLACE,
     ZERO,
     Adjacency,
+    BudgetLine,
     Epsilon,
+    Grant,
+    KeyRecord,
     Per,
     PrivacyUnit,
+    Right,
+    Role,
+    require_name,
 )
 from pappi.values.public_log import (
     NO_DEFAULTS,
@@ -82,7 +85,8 @@ from pappi.values.public_log import (
     Terms,
     Vocabulary,
 )
-from pappi.values.units import (
+from pappi.values.wording import (
+    CONTROL,
     DURATIONS,
     FRACTION,
     HOURS,
@@ -91,10 +95,13 @@ from pappi.values.units import (
     PERCENTAGE_POINTS,
     SECOND,
     Unit,
+    closest,
+    did_you_mean,
     duration_unit,
+    listed,
     parse_duration,
+    quoted,
 )
-from pappi.values.wording import CONTROL, closest, did_you_mean, listed, quoted
 from pappi.values.working_time import (
     DayTable,
     Week,

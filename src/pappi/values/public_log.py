@@ -7,6 +7,7 @@ vocabulary, so that no refusal ever depends on the data.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -78,6 +79,15 @@ class Bounds:
     def magnitude(self) -> Fraction:
         """The largest absolute value inside: the sensitivity of a sum to one case more or less."""
         return max(abs(self.low), abs(self.high))
+
+    @property
+    def of_sums(self) -> tuple[float, float]:
+        """Where a sum of any number of such values can lie.
+
+        >>> Bounds(Fraction(2), Fraction(5)).of_sums, Bounds(Fraction(-1), Fraction(5)).of_sums
+        ((0.0, inf), (-inf, inf))
+        """
+        return (0.0 if self.low >= 0 else -math.inf), (0.0 if self.high <= 0 else math.inf)
 
 
 UNIT_INTERVAL = Bounds(Fraction(0), Fraction(1))

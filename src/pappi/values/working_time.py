@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache
@@ -129,7 +129,8 @@ def _check_spelling(name: str, spelling: str) -> None:
 def _clauses(calendar: WorkingCalendar) -> Iterator[str]:
     yield from _week_lines(calendar.week)
     if calendar.holidays:
-        yield "except " + ", ".join(_dates(calendar.holidays))
+        numbers = [day.toordinal() for day in calendar.holidays]
+        yield "except " + _listed(numbers, lambda day: str(date.fromordinal(day)), " to ")
     if calendar.countries:
         yield "except holidays in " + ", ".join(calendar.countries)
     if calendar.zone is not None:
@@ -145,35 +146,25 @@ def _week_lines(week: Week) -> Iterator[str]:
     else:
         for windows in dict.fromkeys(filter(None, week)):
             numbers = [number for number in range(len(_DAYS)) if week[number] == windows]
-            yield f"{_day_names(numbers)} {' '.join(map(str, windows))}"
-
-
-def _day_names(numbers: Sequence[int]) -> str:
-    return ", ".join(
-        _DAYS[first] if first == last else f"{_DAYS[first]}-{_DAYS[last]}"
-        for first, last in _runs(numbers)
-    )
+            days = _listed(numbers, _DAYS.__getitem__, "-")
+            yield f"{days} {' '.join(map(str, windows))}"
 
 
 def _clock(minutes: int) -> str:
     return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
-def _dates(days: Sequence[date]) -> Iterator[str]:
-    for first, last in _runs([day.toordinal() for day in days]):
-        start, end = date.fromordinal(first), date.fromordinal(last)
-        yield start.isoformat() if start == end else f"{start} to {end}"
+def _listed(numbers: Sequence[int], shown: Callable[[int], str], upto: str) -> str:
+    """Each run of consecutive numbers by its first and last one.
 
-
-def _runs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First and last of each run of consecutive numbers.
-
-    >>> list(_runs([1, 2, 3, 5]))
-    [(1, 3), (5, 5)]
+    >>> _listed([1, 2, 3, 5], str, "-")
+    '1-3, 5'
     """
+    spans = []
     for _, run in groupby(enumerate(numbers), key=lambda pair: pair[1] - pair[0]):
-        members = [number for _, number in run]
-        yield members[0], members[-1]
+        first, *others = [shown(number) for _, number in run]
+        spans.append(upto.join((first, *others[-1:])))
+    return ", ".join(spans)
 
 
 # --- reading -------------------------------------------------------------------------

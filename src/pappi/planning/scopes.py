@@ -1,11 +1,23 @@
-"""How many cases one figure is expected to have: what every forecast rests on.
+"""Which blocks a scope touches, what is released together, and how many cases are expected there.
 
-The owner declares the cases of a block. A figure is about one period and one group of a PPI,
-and has as many as its period has blocks, times the share that is in its group and passes its
-filters. All of it follows from the definition and from what is declared. Groups have the weights
-that the owner declared, and the smallest one counts, so that no group does worse than told;
-without weights the cases are divided evenly. Of a filter nothing is declared, so the analyst may
-guess (`Ppi.expected`), and else all cases are assumed to pass.
+The owner cuts a log into blocks (months, say), and a case lies in exactly one.
+A case lies in at most one period of a scope as well. So one PPI costs a block
+its epsilon once, however many periods lie inside it, and a period that reaches
+over several blocks costs each of them.
+
+A *cell* is a smallest set of periods that shares no block with any other: it is
+charged, released and replayed as one.
+
+Blocks go by the log's own anchor. If a scope cuts by another, a case of any block can lie in
+any period, so the whole series is one cell, which costs every block of the log.
+
+**Expected cases** are what every forecast rests on. The owner declares the cases of a block. A
+figure is about one period and one group of a PPI, and has as many as its period has blocks, times
+the share that is in its group and passes its filters. All of it follows from the definition and
+from what is declared. Groups have the weights that the owner declared, and the smallest one counts,
+so that no group does worse than told; without weights the cases are divided evenly. Of a filter
+nothing is declared, so the analyst may guess (`Ppi.expected`), and else all cases are assumed to
+pass.
 
 A period of a grid has its usual length; what is not cut by a grid is as long as it is in the log.
 """
@@ -14,12 +26,78 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 
+from pappi.errors import Refused
 from pappi.ppinot import Ppi, Scope, aggregated_measures
-from pappi.values import Calendar, Grid, Period, PublicLog
+from pappi.values import Calendar, Grid, Horizon, Period, PublicLog
+
+# --- periods, blocks and cells --------------------------------------------------------
+
+MOST_PERIODS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    periods: tuple[Period, ...]
+    blocks: tuple[Period, ...]
+
+
+def periods_of(scope: Scope, horizon: Horizon) -> tuple[Period, ...]:
+    """The periods a scope asks for, within the log's declared horizon."""
+    start, end = (scope.start, scope.until) if scope.recent is None else _recent(scope, horizon)
+    first = max(start or horizon.first, horizon.first)
+    until = min(end or horizon.until, horizon.until)
+    if first >= until:
+        raise Refused(
+            f"the scope does not overlap the log, which covers {horizon.first} up to "
+            f"{horizon.until}",
+            hint="change the dates of the scope",
+        )
+    if scope.grid is None:
+        return (Period(first, until),)
+    periods = tuple(islice(scope.grid.walk(first, until), MOST_PERIODS + 1))
+    if len(periods) > MOST_PERIODS:
+        raise Refused(
+            f"the scope has more than {MOST_PERIODS:,} periods",
+            hint="choose longer periods, or a shorter time with 'from' and 'until'",
+        )
+    return periods
+
+
+def cells_of(scope: Scope, horizon: Horizon) -> tuple[Cell, ...]:
+    """The periods of a scope, gathered into cells that share no block."""
+    if scope.anchor is not None:
+        blocks = horizon.blocks.periods(horizon.first, horizon.until)
+        return (Cell(periods_of(scope, horizon), blocks),)
+    cells: list[Cell] = []
+    for period in periods_of(scope, horizon):
+        touched = horizon.blocks.periods(period.start, period.end)
+        if cells and set(touched) & set(cells[-1].blocks):
+            # Periods come in order, so a new one can only share blocks with the latest cell.
+            blocks = tuple(dict.fromkeys((*cells[-1].blocks, *touched)))
+            cells[-1] = Cell((*cells[-1].periods, period), blocks)
+        else:
+            cells.append(Cell((period,), touched))
+    return tuple(cells)
+
+
+def _recent(scope: Scope, horizon: Horizon) -> tuple[date, date]:
+    """The whole units before now that a scope asks for."""
+    if scope.recent is None:
+        raise AssertionError("this scope is not recent")
+    grid = Grid(scope.recent.unit)
+    until = grid.start_of(horizon.now)
+    start = until
+    for _ in range(scope.recent.count):
+        start = grid.start_of(start - timedelta(days=1))
+    return start, until
+
+
+# --- expected cases -------------------------------------------------------------------
 
 _YEAR = Fraction(3_652_425, 10_000)
 _DAYS = {
@@ -64,10 +142,10 @@ def expected_cases(log: PublicLog, ppi: Ppi, counted: int | None = None) -> Expe
     if ppi.expected is not None:
         said = f"{100 * float(ppi.expected):g} % of them, as you guessed"
         guess = _Part(ppi.expected, said)
-    elif _chooses(ppi):
+    elif ppi.scope.cases is not None or _filters(ppi):
         guess = _Part(Fraction(1), "assuming that all pass the filter")
     # The latest are the latest of those that a scope lets pass; a measure's filter comes after.
-    parts = [each for each in (group, guess) if each is not None]
+    parts = [part for part in (group, guess) if part is not None]
     if latest is not None and not _filters(ppi):
         cases, parts = cases * guess.share, parts[:-1]
         reasons.append(guess.because)
@@ -124,18 +202,18 @@ class _Part:
 def _smallest_group(log: PublicLog, ppi: Ppi) -> _Part | None:
     """Of the groups that are asked for, among all that are declared; None where there is one."""
     groupings = (measure.grouping for _, measure in aggregated_measures(ppi.measure))
-    grouping = next((each for each in groupings if each is not None), None)
+    grouping = next(filter(None, groupings), None)
     if grouping is None:
         return None
     attribute = grouping.by.attribute
-    every = {*log.vocabulary.keys.get(attribute, ()), *grouping.keys}
+    keys = {*log.vocabulary.keys.get(attribute, ()), *grouping.keys}
     weights = log.terms.weights.get(attribute)
-    if len(every) == 1:
+    if len(keys) == 1:
         return None
     if weights is None:
-        return _Part(Fraction(1, len(every)), f"evenly over {len(every):,} groups")
+        return _Part(Fraction(1, len(keys)), f"evenly over {len(keys):,} groups")
     smallest = min(grouping.keys, key=lambda key: weights.get(key, 1))
-    share = Fraction(weights.get(smallest, 1), sum(weights.get(key, 1) for key in every))
+    share = Fraction(weights.get(smallest, 1), sum(weights.get(key, 1) for key in keys))
     because = f"{100 * float(share):.3g} % of them in '{smallest}', the smallest group"
     return _Part(share, because)
 
@@ -143,11 +221,6 @@ def _smallest_group(log: PublicLog, ppi: Ppi) -> _Part | None:
 def _filters(ppi: Ppi) -> bool:
     """Whether a measure is about some of the cases of the scope only."""
     return any(measure.filter is not None for _, measure in aggregated_measures(ppi.measure))
-
-
-def _chooses(ppi: Ppi) -> bool:
-    """Whether it is about some of the cases only."""
-    return ppi.scope.cases is not None or _filters(ppi)
 
 
 def _told(cases: Fraction, where: str, reasons: Sequence[str]) -> ExpectedCases:

@@ -1,4 +1,6 @@
-"""Trial releases: made-up values, drawn by the very mechanisms of a plan, before anything is paid.
+"""What a release will tell, before anything is paid: by trial releases, and by error laws of views.
+
+Trials are made-up values, drawn by the very mechanisms of a plan.
 
 A margin is a promise about the noise, wherever the values lie; or, of ranks, what it would be
 under an assumption. The interval that comes with an answer is another thing. That of a mean is
@@ -28,13 +30,17 @@ a series is judged by the counts of all its periods together, of which four are 
 
 Where a mechanism knows its intervals (`Mechanism.trial_intervals`), some 500 equally likely
 releases are tried at once; of others, formulas and ranks, a few are drawn.
+
+**Views.** A view is a function of figures on record (`ppinot.views`): the plan, the price and the
+key are those of the base query. It is said here whether it follows from that, and how far off it
+will be.
 """
 
 from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import repeat
@@ -42,24 +48,50 @@ from statistics import mean, median
 
 import numpy as np
 
-from pappi.mechanisms import LOOSE_FILL, MOSTLY_LOW, Floats, Outcome, RandBelow, Trial
-from pappi.planning.bounds import output_range_of, sides_cut, sides_hidden
+from pappi.errors import NotReleasable
+from pappi.mechanisms import (
+    LOOSE_FILL,
+    MOSTLY_LOW,
+    ErrorLaw,
+    Floats,
+    Law,
+    Outcome,
+    RandBelow,
+    Trial,
+    added,
+)
+from pappi.planning.bounds import output_range_of, ratio_of, sides_cut, sides_hidden, target_in
+from pappi.planning.error_prediction import error_law, predicted_error
 from pappi.planning.measurements import Measurement
-from pappi.planning.plan import Plan, interval_of, open_interval_of
-from pappi.planning.ratios import ratio_of
-from pappi.planning.targets import target_in
+from pappi.planning.plan import (
+    Plan,
+    interval_of,
+    open_interval_of,
+    own_inputs,
+    plan_derived,
+    within_range,
+)
+from pappi.planning.scopes import periods_of
 from pappi.ppinot import (
     EVERY_CASE,
     ROOT,
     AggregatedMeasure,
     Aggregation,
+    Between,
     Bounding,
+    Change,
+    Comparing,
     CountMeasure,
     MultiInstance,
     Ppi,
     Range,
+    Rolling,
     Target,
+    ToDate,
+    added_up,
     aggregate,
+    compared_pairs,
+    periods_rolled,
     value_above,
 )
 from pappi.values import (
@@ -67,6 +99,11 @@ from pappi.values import (
     MARGIN_CONFIDENCE,
     UNIT_INTERVAL,
     Bounds,
+    By,
+    Calendar,
+    Epsilon,
+    Horizon,
+    Period,
     Verdict,
     judge,
 )
@@ -154,20 +191,16 @@ def _expected_half_widths(plan: Plan) -> HalfWidths | None:
         return None
     value = aggregate(measure, _mostly_low(measure, min(plan.expected.cases, MOST_VALUES))) or 0.0
     around = _AROUND if measure.function in _OF_RANK else _THERE
-    trial = Trial(plan.expected.cases, _from_low(measure, value, around))
-    known = part.mechanism.trial_intervals(trial, value)
-    if known is not None:
-        return HalfWidths.of(((known.high - known.low) / 2).ravel())
+    low = float(_mean_bounds(measure).low)
+    trial = Trial(plan.expected.cases, low + (value - low) * around)
+    intervals = part.mechanism.trial_intervals(trial, value)
+    if intervals is not None:
+        return HalfWidths.of(((intervals.high - intervals.low) / 2).ravel())
     if len(part.inputs) > 1 or not part.mechanism.is_drawn:
         return None
     law = part.mechanism.law(_mostly_low(measure, min(plan.expected.cases, MOST_VALUES)))
-    randbelow, halves = _hashed_chances(), []
     is_open = measure.bounding is Bounding.LOOSE and measure.function not in _OF_RANK
-    top = output_range_of(plan.ppi)[1] if is_open else math.inf
-    for _ in range(_RELEASES):
-        low, high = interval_of(plan, {ROOT: law.draw(randbelow)}, MARGIN_CONFIDENCE)
-        halves.append((high - low) / 2 if high < top else math.inf)
-    return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
+    return _drawn_half_widths(plan, {ROOT: law}, output_range_of(plan.ppi)[1] if is_open else None)
 
 
 def _half_widths_of_formula(plan: Plan) -> HalfWidths | None:
@@ -178,11 +211,17 @@ def _half_widths_of_formula(plan: Plan) -> HalfWidths | None:
     if any(part.buckets is not None or not part.mechanism.is_drawn for part in parts):
         return None
     laws = {part.path: part.mechanism.law(_low_columns(plan, part)) for part in parts}
-    randbelow, halves = _hashed_chances(), []
-    for _ in range(_RELEASES):
-        drawn = {path: law.draw(randbelow) for path, law in laws.items()}
+    return _drawn_half_widths(plan, laws)
+
+
+def _drawn_half_widths(
+    plan: Plan, laws: Mapping[str, Law], top: float | None = None
+) -> HalfWidths | None:
+    """Of a few releases; one that reaches the top has no end there."""
+    halves = []
+    for drawn in _trial_releases(laws, _RELEASES):
         low, high = interval_of(plan, drawn, MARGIN_CONFIDENCE)
-        halves.append((high - low) / 2)
+        halves.append((high - low) / 2 if top is None or high < top else math.inf)
     return HalfWidths.of(halves) if math.isfinite(median(halves)) else None
 
 
@@ -200,12 +239,6 @@ def _low_columns(plan: Plan, part: Measurement) -> Floats:
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
-def _from_low(measure: AggregatedMeasure, value: float, parts: Floats) -> Floats:
-    """Values that are so many times as far from the low bound."""
-    low = float(_mean_bounds(measure).low)
-    return np.asarray(low + (value - low) * parts)
-
-
 def _mostly_low(measure: AggregatedMeasure, cases: int) -> Floats:
     bounds = measure.bounds or UNIT_INTERVAL
     if measure.base == EVERY_CASE:
@@ -218,6 +251,12 @@ def _mostly_low(measure: AggregatedMeasure, cases: int) -> Floats:
         places = 1 - (1 - shares) ** 0.25
     filled = float(LOOSE_FILL) if measure.bounding is Bounding.LOOSE else 1.0
     return np.asarray(float(bounds.low) + float(bounds.width) * filled * places)
+
+
+def _trial_releases(laws: Mapping[str, Law], number: int) -> Iterator[dict[str, Outcome]]:
+    randbelow = _hashed_chances()
+    for _ in range(number):
+        yield {path: law.draw(randbelow) for path, law in laws.items()}
 
 
 def _hashed_chances() -> RandBelow:
@@ -321,9 +360,9 @@ def _firm_shares(plan: Plan, target: Target, values: Sequence[float]) -> Iterato
     """How often the verdict is firm if the value is this one, for each of them in turn."""
     if plan.covers_noise_only:
         return repeat(0.0, len(values))
-    known = _firm_by_law(plan, target, values)
-    if known is not None:
-        return iter(known)
+    by_law = _firm_by_law(plan, target, values)
+    if by_law is not None:
+        return iter(by_law)
     return (_firm_share(plan, target, value) for value in values)
 
 
@@ -350,7 +389,7 @@ def _firm_by_law(plan: Plan, target: Target, values: Sequence[float]) -> list[fl
             hidden = sides_hidden(plan.ppi, measure, (float(limit), float(limit)), None)
             below, above = below & (not hidden[1]), above & (not hidden[0])
         met, missed = met & (below if is_most else above), missed | (above if is_most else below)
-    return [float(each) for each in np.mean(met | missed, axis=1)]
+    return [float(share) for share in np.mean(met | missed, axis=1)]
 
 
 def _firm_share(plan: Plan, target: Target, value: float) -> float:
@@ -362,8 +401,7 @@ def _firm_share(plan: Plan, target: Target, value: float) -> float:
         shift = value - _value_of(plan, columns)
     pairs = list(zip(plan.measurements, columns, strict=True))
     laws = {part.path: part.mechanism.law(column) for part, column in pairs}
-    randbelow = _hashed_chances()
-    trials = ({path: law.draw(randbelow) for path, law in laws.items()} for _ in range(_DRAWS))
+    trials = _trial_releases(laws, _DRAWS)
     return mean(_is_firm(plan, target, released, shift) for released in trials)
 
 
@@ -538,3 +576,202 @@ def _whole_mix(average: float, cases: int) -> Floats:
 
 def _evenly(low: float, high: float, cases: int) -> Floats:
     return np.asarray(low + (high - low) * (np.arange(cases) + 0.5) / max(cases, 1), np.float64)
+
+
+# --- views ----------------------------------------------------------------------------
+
+_GRID = 256
+_NEARLY_ALL = (0.9999, 0.999, 0.99)
+
+
+def refuse_unviewable(plan: Plan) -> None:
+    """Nothing, or why a view cannot be shown of what would be released: by public facts alone."""
+    view = plan.ppi.view
+    if view is None:
+        return
+    if isinstance(view, Rolling | ToDate) and added_plan([plan], [_blank(plan)]) is None:
+        raise NotReleasable(
+            f"'{view}' cannot be shown of PPI '{plan.ppi.id}': what {plan.mechanism} releases of "
+            "several periods does not add up",
+            hint="ask for longer periods, or show it of the parts of a formula",
+        )
+    if isinstance(view, Comparing):
+        refuse_ratio(plan, view.by)
+
+
+def refuse_ratio(plan: Plan, by: By) -> None:
+    """Of values that may be negative, there is no ratio, and no change in percent."""
+    ranges = {part.path: part.mechanism.output_range for part in plan.measurements}
+    if by is not By.DIFFERENCE and within_range(plan, ranges)[0] < 0:
+        raise NotReleasable(
+            f"figures of PPI '{plan.ppi.id}' may be negative: they have no ratio, and no change in "
+            "percent",
+            hint="show their difference, or declare bounds from 0 upwards",
+        )
+
+
+def why_unseen(plan: Plan, horizon: Horizon) -> str:
+    """Why the view has nothing to show of the periods there are; empty if it has something."""
+    view, scope = plan.ppi.view, plan.ppi.scope
+    if view is None:
+        return ""
+    periods = periods_of(scope, horizon)
+    if isinstance(view, Comparing):
+        figures = [(period, group) for period in periods for group in plan.groups]
+        shown = any(True for _ in compared_pairs(view, figures, scope.grid))
+    else:
+        shown = bool(windows_of(plan.ppi, periods))
+    number = "only one" if len(periods) == 1 else f"only {len(periods)}"
+    return "" if shown else f"'{view}' takes more periods, and its scope has {number}"
+
+
+# --- several periods as one ---------------------------------------------------------------------
+
+
+def added_plan(
+    plans: Sequence[Plan], noisy: Sequence[Sequence[Outcome]]
+) -> tuple[Plan, tuple[Outcome, ...]] | None:
+    """How the figures of several periods are read as one of all their cases; None if they cannot.
+
+    Their cases are disjoint, and each has noise of its own.
+    """
+    first = plans[0]
+    paths = [part.path for part in first.measurements]
+    if any([part.path for part in plan.measurements] != paths for plan in plans):
+        return None
+    measurements, together = [], []
+    for number, part in enumerate(first.measurements):
+        outcomes = [figure[number] for figure in noisy]
+        inputs = own_inputs(first.ppi, part)
+        mechanisms = [plan.measurements[number].mechanism for plan in plans]
+        single = len(inputs) == 1
+        mechanism = added(
+            mechanisms,
+            list(map(len, outcomes)),
+            of_sums=single and inputs[0].function is Aggregation.SUM,
+            counts=single,
+        )
+        if mechanism is None:
+            return None
+        draws = frozenset[str]().union(*(plan.measurements[number].draws for plan in plans))
+        measurements.append(Measurement(part.path, inputs, mechanism, draws=draws))
+        together.append(tuple(number for outcome in outcomes for number in outcome))
+    epsilon = max((plan.epsilon for plan in plans), key=lambda epsilon: epsilon.nano)
+    expected = replace(first.expected, cases=len(plans) * first.expected.cases)
+    return plan_derived(first.ppi, Epsilon(epsilon.nano), measurements, expected), tuple(together)
+
+
+def _blank(plan: Plan) -> tuple[Outcome, ...]:
+    return ((),) * len(plan.measurements)
+
+
+def windows_of(ppi: Ppi, periods: Sequence[Period]) -> dict[Period, list[Period]]:
+    """The periods that each of a series is shown together with, by the last of them."""
+    view, grid = ppi.view, ppi.scope.grid
+    if grid is None or not isinstance(view, Rolling | ToDate):
+        return {}
+    return added_up(view, periods, grid)
+
+
+# --- what is predicted ----------------------------------------------------------------------------
+
+
+def figures_law(plan: Plan) -> ErrorLaw | None:
+    """How far off the figures themselves will be, whatever is shown of them."""
+    return error_law(plan.ppi, plan.measurements, plan.expected.cases, plan.predicted_error)
+
+
+def plan_error_law(plan: Plan) -> ErrorLaw | None:
+    """How far off what is shown will be; None where no law says.
+
+    Of ratios, none does: that depends on how large the figures are, which is private.
+    """
+    law, view = figures_law(plan), plan.ppi.view
+    if view is None or law is None:
+        return law
+    if isinstance(view, Change | Between):
+        return law_of_difference(law) if view.by is By.DIFFERENCE else None
+    windows = (figures_law(_copies(plan, number)) for number in _sizes(plan))
+    laws = [law, *(window for window in windows if window is not None)]
+    if isinstance(view, Rolling):
+        return laws[-1]
+    # To date there are short windows and long ones: what is promised holds for all.
+    return replace(law, beyond=lambda distance: max(window.beyond(distance) for window in laws))
+
+
+def shown_error(plan: Plan) -> float:
+    """The typical error of what is shown: the root mean square; infinite if it is not known."""
+    view = plan.ppi.view
+    if isinstance(view, Change | Between):
+        return math.sqrt(2) * plan.predicted_error if view.by is By.DIFFERENCE else math.inf
+    if isinstance(view, Rolling | ToDate):
+        added = [_copies(plan, number) for number in _sizes(plan)]
+        errors = [predicted_error(own.ppi, own.measurements, own.expected.cases) for own in added]
+        return errors[-1] if isinstance(view, Rolling) else max(plan.predicted_error, *errors)
+    return plan.predicted_error
+
+
+def shown_half_widths(plan: Plan) -> HalfWidths | None:
+    """How wide the intervals of what is shown will be: as the figures' are, beside their margin.
+
+    None where no law says how far off it will be; nor to date, as there each window has its own.
+    """
+    halves, own, law = expected_half_widths(plan), figures_law(plan), plan_error_law(plan)
+    if halves is None or plan.ppi.view is None:
+        return halves
+    if own is None or law is None or isinstance(plan.ppi.view, ToDate):
+        return None
+    figures, shown = own.within(MARGIN_CONFIDENCE), law.within(MARGIN_CONFIDENCE)
+    if not (0 < figures < math.inf and math.isfinite(shown)):
+        return None
+    return halves.times(shown / figures)
+
+
+_IN_A = {Calendar.WEEK: 7, Calendar.MONTH: 31, Calendar.QUARTER: 92, Calendar.YEAR: 366}
+_LASTS = {Calendar.DAY: 1, Calendar.WEEK: 7, Calendar.MONTH: 30, Calendar.QUARTER: 90}
+
+
+def _sizes(plan: Plan) -> tuple[int, ...]:
+    """Of how many periods the windows of a view are, at most."""
+    view, grid = plan.ppi.view, plan.ppi.scope.grid
+    if grid is None:
+        return ()
+    if isinstance(view, Rolling):
+        return (periods_rolled(view, grid) or 1,)
+    if not isinstance(view, ToDate):
+        return ()
+    return (max(math.floor(_IN_A[view.unit] / (_LASTS.get(grid.unit, 360) * grid.count)), 1),)
+
+
+def _copies(plan: Plan, number: int) -> Plan:
+    added = added_plan([plan] * number, [_blank(plan)] * number)
+    return plan if added is None else added[0]
+
+
+def law_of_difference(law: ErrorLaw) -> ErrorLaw:
+    """Of the difference of two figures that each err by a law, independently of each other.
+
+    Both errors are taken as symmetric, and every one as large as the end of the cell of the grid
+    that it falls in; what lies beyond the grid counts as beyond everything.
+    """
+    far = next((end for end in map(law.within, _NEARLY_ALL) if math.isfinite(end)), math.inf)
+    if not 0 < far < math.inf:
+        return law
+    step = far / _GRID
+    beyond = np.array([law.beyond(number * step) for number in range(_GRID + 1)])
+    left_out = float(beyond[-1])
+    mass = np.concatenate(([max(1 - beyond[0], 0.0)], np.maximum(beyond[:-1] - beyond[1:], 0.0)))
+    both = np.concatenate((mass[:0:-1] / 2, mass[:1], mass[1:] / 2))
+    sums = np.convolve(both, both)
+    sizes = np.abs(np.arange(len(sums)) - (len(sums) - 1) // 2)
+    by_size = np.bincount(sizes, weights=sums)
+    tail = np.append(np.cumsum(by_size[::-1])[::-1], 0.0) + 2 * left_out
+
+    def further(distance: float) -> float:
+        steps = min(distance / step, float(len(tail)))  # that may be infinite
+        place = min(max(math.floor(steps) + 1, 0), len(tail) - 1)
+        return min(float(tail[place]), 1.0)
+
+    return ErrorLaw(
+        lru_cache(maxsize=256)(further), law.assumes, shrinks=law.shrinks, start=1.5 * law.start
+    )

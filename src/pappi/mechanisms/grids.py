@@ -1,6 +1,22 @@
-"""Public bins, and all that noisy counts of them tell: quantiles, shares, a mean.
+"""Public grids over bounds: lattices, on which values become whole numbers, and bins to count in.
 
-**Quantiles** of level a. With n values, B(e) of them at most e, put D(e) = B(e) − a·n, which
+**Lattices.** Values become whole numbers before anything else is done with them. A case's value is
+mapped to an integer k between public limits; sums of integers are exact, whatever their order, and
+integer noise leaves no trace in low bits.
+
+Any deterministic map of *one case's* value into {lowest..highest} is private to
+build on: sensitivity is then a statement about those integers, whatever the
+rounding did. So the map may use floats. It is total: infinities and outliers end
+at the limits (this is the clipping), and NaN, a case without a value, gives none.
+
+A `Lattice` is uniform. Where bounds are loose, or nothing is known but what a machine can
+hold, most of it lies where no value ever is: a `GeometricGrid` gives every octave as many
+points as any other, so a value is told to within a fixed percentage, whatever its size. Both
+are public facts: they follow from declared bounds alone.
+
+**Bins**, and all that noisy counts of them tell: quantiles, shares, a mean.
+
+*Quantiles* of level a. With n values, B(e) of them at most e, put D(e) = B(e) − a·n, which
 never falls as e rises. All a-quantiles are at most e if D(e) > 0, and above e if D(e) < 0: this is
 the convention of `ppinot.aggregate`, ties and midpoints included. The released D̂(e) has the noise
 (1−a)·Σ below − a·Σ above. The upper end of the interval: from the top edge inwards, D(e) ≤ 0 is
@@ -9,13 +25,13 @@ which D ≤ 0 is true is a matter of the data, not of the noise, so that some tr
 in at most 2.5 %, however many edges were tried. The lower end likewise. So the interval holds
 with 95 % or more *for any data*; it ends at edges, and covers whole bins.
 
-**Shares and means** s are read off Σ(wᵢ − s)·yᵢ, which is noise alone at the true s (Fieller).
+*Shares and means* s are read off Σ(wᵢ − s)·yᵢ, which is noise alone at the true s (Fieller).
 
-**The noise** of weighted counts, Σ wᵢZᵢ, is symmetric, and its characteristic function is a product
+*The noise* of weighted counts, Σ wᵢZᵢ, is symmetric, and its characteristic function is a product
 of known ones. Its tail is inverted from that by Davies' sum (1973), never by a normal
 approximation, and rounded up: a little smoothing makes the sum finite, and is paid for.
 
-Nothing here has seen a case, but for `Bins.count`.
+Only `snap` and `Bins.count` see cases.
 """
 
 from __future__ import annotations
@@ -32,8 +48,160 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pappi.errors import NotReleasable, UsageError
-from pappi.mechanisms import tails
+from pappi.mechanisms.laws import dot, laplace_deviation, significance
 from pappi.values import CONFIDENCE, Bounds
+
+RANGE_STEPS = 2**20
+"""Steps over a range: finer than any noise worth releasing, and a mean is off by half a step."""
+
+SUM_STEPS = 2**40
+"""Steps for sums, whose rounding errors add up: half a step for each of 2^30 cases is 2^-11."""
+
+MOST_CASES = 2**30
+"""The most cases for which the stated interval of a sum of unknown length covers rounding."""
+
+_CHUNK = 2**21  # |k| ≤ 2^41 always, so the sum of a chunk is at most 2^62 and fits in int64
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The values origin + k·step, for whole k from `lowest` to `highest`."""
+
+    origin: Fraction
+    step: Fraction
+    lowest: int
+    highest: int
+    exact: bool
+
+    @classmethod
+    @lru_cache(maxsize=1024)
+    def over(cls, bounds: Bounds, steps: int, *, integral: bool) -> Lattice:
+        """k = 0 at the low bound: for values that are counted or compared.
+
+        >>> Lattice.over(Bounds(Fraction(2), Fraction(5)), RANGE_STEPS, integral=True).highest
+        3
+        """
+        if _whole(bounds, integral=integral):
+            return cls(bounds.low, Fraction(1), 0, int(bounds.width), exact=True)
+        return cls(bounds.low, bounds.width / steps, 0, steps, exact=False)
+
+    @classmethod
+    @lru_cache(maxsize=1024)
+    def through_zero(cls, bounds: Bounds, *, integral: bool) -> Lattice:
+        """k = 0 at zero: for sums over a private number of cases."""
+        if _whole(bounds, integral=integral):
+            return cls(Fraction(0), Fraction(1), int(bounds.low), int(bounds.high), exact=True)
+        step = bounds.magnitude / SUM_STEPS
+        lowest, highest = round(bounds.low / step), round(bounds.high / step)
+        return cls(Fraction(0), step, lowest, highest, exact=False)
+
+    @property
+    def span(self) -> int:
+        """The sensitivity of k, and of a sum of k, to one case being replaced."""
+        return self.highest - self.lowest
+
+    @property
+    def largest(self) -> int:
+        """The sensitivity of a sum of k to one case more or less."""
+        return max(abs(self.lowest), abs(self.highest))
+
+    @property
+    def rounding(self) -> float:
+        """The most by which one value inside the bounds differs from its lattice point."""
+        return 0.0 if self.exact else float(self.step / 2)
+
+    def snap(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The lattice points of the values that are there; the rest (NaN) is left out."""
+        missing, step = np.isnan(values), float(self.step)
+        present = values[~missing] if missing.any() else values
+        with np.errstate(all="ignore"):  # far outliers overflow to infinity, and are clipped
+            points = present - float(self.origin)
+            points /= step
+        np.rint(points, out=points)
+        if not step:  # too small for a float; zero by zero is any fixed point
+            points[np.isnan(points)] = self.lowest
+        return np.clip(points, self.lowest, self.highest, out=points).astype(np.int64)
+
+    def value(self, k: float | Fraction) -> float:
+        """What a lattice point stands for; it need not lie inside the limits."""
+        return float(self.origin + self.step * Fraction(k))
+
+    def cell(self, k: float | Fraction) -> tuple[float, float]:
+        """The values that go to a lattice point."""
+        return self.value(k) - self.rounding, self.value(k) + self.rounding
+
+
+def total(points: NDArray[np.int64]) -> int:
+    """The exact sum, for any number of points."""
+    return sum(int(points[i : i + _CHUNK].sum()) for i in range(0, len(points), _CHUNK))
+
+
+def _whole(bounds: Bounds, *, integral: bool) -> bool:
+    """Whether whole-numbered values can keep a step of exactly 1."""
+    whole = bounds.low.denominator == bounds.high.denominator == 1
+    return integral and whole and bounds.magnitude <= SUM_STEPS
+
+
+OCTAVES_OF_LOOSE_BOUNDS = 10
+"""Loose bounds may be a thousand times too wide."""
+
+UNUSED_OCTAVES = 4
+LOOSE_FILL = Fraction(1, 2**UNUSED_OCTAVES)
+"""For predicted errors only: how much of loose bounds values are taken to fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricGrid:
+    """The points low + width·2^(−j/steps), from j = octaves·steps down to 0; k counts upwards."""
+
+    bounds: Bounds
+    octaves: int
+    steps: int
+
+    @property
+    def lowest(self) -> int:
+        return 0
+
+    @property
+    def highest(self) -> int:
+        return self.octaves * self.steps
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        return _points(self)
+
+    def exact(self, k: int) -> Fraction:
+        """The k-th point; roots of two are rounded to 2^-20, once for all machines."""
+        octaves, part = divmod(self.highest - k, self.steps)
+        root = Fraction(round(2 ** (20 - part / self.steps)), 2**20)
+        share: Fraction = root / 2**octaves
+        return self.bounds.low + self.bounds.width * share
+
+    def snap(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The nearest point of each value that is there, by whole and half points."""
+        present = values[~np.isnan(values)]
+        return np.searchsorted(self._borders, present, side="left").astype(np.int64)
+
+    def value(self, k: float | Fraction) -> float:
+        return float(self.points[min(max(round(k), 0), self.highest)])
+
+    def cell(self, k: float | Fraction) -> tuple[float, float]:
+        """The values that go to a point."""
+        index = min(max(round(k), 0), self.highest)
+        borders = (float(self.bounds.low), *self._borders.tolist(), float(self.bounds.high))
+        return borders[index], borders[index + 1]
+
+    @property
+    def _borders(self) -> NDArray[np.float64]:
+        return (self.points[1:] + self.points[:-1]) / 2
+
+
+@lru_cache(maxsize=256)
+def _points(grid: GeometricGrid) -> NDArray[np.float64]:
+    points = np.array([float(grid.exact(k)) for k in range(grid.highest + 1)])
+    points.setflags(write=False)
+    return points
+
 
 Floats = NDArray[np.float64]
 
@@ -125,7 +293,7 @@ class Bins:
         >>> Bins.within(Bounds(Fraction(0), Fraction(50)), fine.limits).number
         256
         """
-        own = tuple(sorted({each for each in limits if bounds.low <= each < bounds.high}))
+        own = tuple(sorted({limit for limit in limits if bounds.low <= limit < bounds.high}))
         return cls(bounds, own, " ".join(map(str, own))) if own else None
 
     @classmethod
@@ -265,7 +433,7 @@ class NoiseTail:
     def _smoothed(self, x: float) -> float:
         """The tail of the smoothed sum, if x is not far out; else what it is just there."""
         angles = self.frequencies * min(x, _FURTHEST * self.spread)
-        return max(0.5 - float(tails.dot(self.shares, np.sin(angles))), 0.0)
+        return max(0.5 - float(dot(self.shares, np.sin(angles))), 0.0)
 
     def reach(self, chance: float) -> float:
         """What the noise reaches with at most this chance, a small one."""
@@ -298,7 +466,7 @@ def noise_tail(weighted: Weighted) -> NoiseTail:
 
 
 def deviation_of(weighted: Weighted) -> float:
-    return math.sqrt(sum(t * (w * tails.deviation(s)) ** 2 for w, s, t in weighted))
+    return math.sqrt(sum(t * (w * laplace_deviation(s)) ** 2 for w, s, t in weighted))
 
 
 @lru_cache(maxsize=8192)
@@ -325,7 +493,7 @@ def _is_rarer(surplus: float, weighted: Weighted, chance: float) -> bool:
 _UNSURE = 0.001  # how often the number of cases may be far from what was released, in a share
 _FINE, _FINE_MEAN = 2**-12, 2**-9  # of the whole range, to which ends of intervals are found
 
-Told = tuple[float, float, float]
+WithInterval = tuple[float, float, float]
 """A value, and the two ends of its interval."""
 
 
@@ -347,8 +515,8 @@ class NoisyBins:
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         noise: dict[tuple[float, Fraction], tuple[int, ...]] = {}
         for weight, scale, draws in (*self.noise, *other.noise):
-            known = noise.get((weight, scale), (0,) * self.bins.number)
-            noise[weight, scale] = tuple(a + b for a, b in zip(known, draws, strict=True))
+            draws_so_far = noise.get((weight, scale), (0,) * self.bins.number)
+            noise[weight, scale] = tuple(a + b for a, b in zip(draws_so_far, draws, strict=True))
         added = tuple((*key, draws) for key, draws in sorted(noise.items()))
         return replace(self, counts=counts, noise=added)
 
@@ -387,7 +555,7 @@ class NoisyBins:
 
     def count_reach(self, confidence: float, number: int = 0) -> float:
         """The margin of the count of one bin."""
-        weights = (float(each == number) for each in range(self.bins.number))
+        weights = (float(own == number) for own in range(self.bins.number))
         return self._reach(tuple(weights), confidence)
 
     @property
@@ -403,7 +571,7 @@ class NoisyBins:
 
     # --- quantiles
 
-    def quantile(self, level: Fraction, confidence: float = CONFIDENCE) -> Told:
+    def quantile(self, level: Fraction, confidence: float = CONFIDENCE) -> WithInterval:
         """The value with a share `level` of the cases at most there.
 
         Inside its bin it lies in proportion to the bin's likely cases, spread evenly over it.
@@ -425,7 +593,7 @@ class NoisyBins:
 
     def _edges_left(self, level: Fraction, confidence: float) -> tuple[int, int]:
         """The edges between which the quantile lies, tested from both ends inwards."""
-        chance = tails.significance(confidence) / 2
+        chance = significance(confidence) / 2
         first, last = 0, self.bins.number
         for edge in range(self.bins.number - 1, 0, -1):
             if not _is_rarer(self._surplus(edge, level), self._weighted(edge, level), chance):
@@ -461,7 +629,7 @@ class NoisyBins:
 
     # --- shares
 
-    def share_within(self, limit: float, confidence: float = CONFIDENCE) -> Told:
+    def share_within(self, limit: float, confidence: float = CONFIDENCE) -> WithInterval:
         """The share of cases at most at a limit; between two edges, by the bins around it."""
         below, above = self.bins.around(limit)
         low, high = self._share(below, confidence)[1], self._share(above, confidence)[2]
@@ -472,11 +640,7 @@ class NoisyBins:
         inside = clamp((limit - start) / (end - start), 0.0, 1.0)
         return values[0] + inside * (values[1] - values[0]), low, high
 
-    def share_in(self, number: int, confidence: float = CONFIDENCE) -> Told:
-        """The share of cases in one bin."""
-        return self._share_of([each == number for each in range(self.bins.number)], confidence)
-
-    def _share(self, edge: int, confidence: float) -> Told:
+    def _share(self, edge: int, confidence: float) -> WithInterval:
         """Of cases up to an edge; in the value that is shown, no bin has less than nothing."""
         if edge in (0, self.bins.number):
             return (float(edge > 0),) * 3
@@ -487,7 +651,7 @@ class NoisyBins:
         value = sum(likely[:edge]) / sum(likely) if any(likely) else (low + high) / 2
         return clamp(value, low, high), low, high
 
-    def _share_of(self, inside: Sequence[bool], confidence: float) -> Told:
+    def _share_of(self, inside: Sequence[bool], confidence: float) -> WithInterval:
         """Of the cases in some bins. For the share s, part − s·total is noise alone (Fieller).
 
         As s grows, part − s·total falls faster than its noise wherever the noise on the total
@@ -495,7 +659,7 @@ class NoisyBins:
         """
         total = float(self.total)
         part = sum(count for count, own in zip(self.counts, inside, strict=True) if own)
-        chance = tails.significance(confidence) / 2 - _UNSURE
+        chance = significance(confidence) / 2 - _UNSURE
         if chance <= 0 or self._tail_of_all(total) > _UNSURE:
             return 0.5, 0.0, 1.0
 
@@ -512,7 +676,7 @@ class NoisyBins:
 
     # --- the mean
 
-    def mean(self, confidence: float = CONFIDENCE) -> Told:
+    def mean(self, confidence: float = CONFIDENCE) -> WithInterval:
         """Of the cases; its interval holds wherever in their bins they lie."""
         cells, likely = np.array(self.cells), np.array(self.likely)
         bounds = self.bins.bounds
@@ -520,7 +684,7 @@ class NoisyBins:
             return float(bounds.low + bounds.high) / 2, float(bounds.low), float(bounds.high)
         low = self._mean_end(cells[:, 0], 1, confidence)
         high = self._mean_end(cells[:, 1], -1, confidence)
-        value = float(tails.dot(likely, cells.mean(axis=1)) / likely.sum())
+        value = float(dot(likely, cells.mean(axis=1)) / likely.sum())
         return clamp(value, low, high), low, high
 
     def binning_error(self) -> float:
@@ -528,14 +692,12 @@ class NoisyBins:
         cells, likely = np.array(self.cells), np.array(self.likely)
         whole = float(self.bins.bounds.width) / 2
         return (
-            float(tails.dot(likely, np.ptp(cells, axis=1)) / likely.sum()) / 2
-            if likely.any()
-            else whole
+            float(dot(likely, np.ptp(cells, axis=1)) / likely.sum()) / 2 if likely.any() else whole
         )
 
     def _mean_end(self, places: Floats, side: int, confidence: float) -> float:
         """One end of the mean's interval, if every case lay at such a place of its bin."""
-        bounds, chance = self.bins.bounds, tails.significance(confidence) / 2 - _UNSURE
+        bounds, chance = self.bins.bounds, significance(confidence) / 2 - _UNSURE
         start, width = float(bounds.low if side > 0 else bounds.high), float(bounds.width)
         if chance <= 0 or self._tail_of_all(float(self.total)) > _UNSURE:
             return start
@@ -544,13 +706,13 @@ class NoisyBins:
         def tail_at(share: float) -> float:
             weights = side * (places - start) / width - share
             noise = noise_of(self.noise, weights.tolist())
-            return noise_tail(noise)(float(tails.dot(weights, counts)))
+            return noise_tail(noise)(float(dot(weights, counts)))
 
         return start + side * width * _last_rejected(tail_at, chance, _FINE_MEAN)
 
     def _reach(self, weights: Sequence[float], confidence: float) -> float:
         """Of whole numbers, the last one that is not too rare."""
-        reach = noise_reach(noise_of(self.noise, weights), tails.significance(confidence) / 2)
+        reach = noise_reach(noise_of(self.noise, weights), significance(confidence) / 2)
         whole = all(weight == 1 for weight, _, _ in self.noise)
         return float(math.ceil(reach) - 1) if whole else reach
 
