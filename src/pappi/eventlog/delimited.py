@@ -27,7 +27,7 @@ from pappi.eventlog.files import (
     refuse_many_columns,
 )
 from pappi.eventlog.log import DELIMITERS, Guess, Progress, ReadOptions, RecordBatch, Reread
-from pappi.eventlog.texts import TextSource
+from pappi.eventlog.texts import TableSource
 
 _BLOCK = 1 << 22
 _SAMPLE = 1 << 16
@@ -51,7 +51,7 @@ _OTHER_FORMATS = {
 }
 
 
-class CsvSource(TextSource):
+class CsvSource(TableSource):
     """One delimited text file with a header line."""
 
     def __init__(self, place: Place, options: ReadOptions) -> None:

@@ -306,37 +306,37 @@ def _xes(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader
 
 def _csv(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
     from pappi.eventlog.delimited import CsvSource
-    from pappi.eventlog.tables import TextReader
+    from pappi.eventlog.tables import TableReader
 
-    return TextReader(CsvSource(place, options), options, kinds)
+    return TableReader(CsvSource(place, options), options, kinds)
 
 
 def _parquet(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import FrameReader
+    from pappi.eventlog.tables import Frame, TableReader
 
-    return FrameReader.of_parquet(place, options, kinds)
+    return TableReader(Frame.in_parquet(place, options), options, kinds)
 
 
 def _workbook(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import TextReader
+    from pappi.eventlog.tables import TableReader
     from pappi.eventlog.texts import Workbook
 
-    return TextReader(Workbook(place, options), options, kinds)
+    return TableReader(Workbook(place, options), options, kinds)
 
 
 def _json_lines(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import TextReader
+    from pappi.eventlog.tables import TableReader
     from pappi.eventlog.texts import JsonLines
 
-    return TextReader(JsonLines(place, options), options, kinds)
+    return TableReader(JsonLines(place, options), options, kinds)
 
 
 def _json(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
     from pappi.eventlog.ocel import json_source
-    from pappi.eventlog.tables import TextReader
+    from pappi.eventlog.tables import TableReader
 
     source, reading = json_source(place, options)
-    return TextReader(source, reading, kinds)
+    return TableReader(source, reading, kinds)
 
 
 def _xml(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
@@ -361,9 +361,9 @@ def _ocel_sqlite(place: Place, options: ReadOptions, kinds: Kinds | None) -> Eve
 
 
 def _ocel(log: Ocel, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import TextReader
+    from pappi.eventlog.tables import TableReader
 
-    return TextReader(log.source(options), log.reading(options), kinds)
+    return TableReader(log.source(options), log.reading(options), kinds)
 
 
 _ANY = frozenset({"time_format", "timezone", "missing", "z_is_utc", "most_columns", "longest_text"})
@@ -464,10 +464,10 @@ def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventR
         _require_concerned(options, of, also)
         return of.reader(place, options, kinds)
     if hasattr(source, "__arrow_c_stream__"):
-        from pappi.eventlog.tables import FrameReader
+        from pappi.eventlog.tables import Frame, TableReader
 
         _require_concerned(options, _Format("a data frame", _TABLE, _parquet))
-        return FrameReader.of_frame(source, options, kinds)
+        return TableReader(Frame.of(source, options), options, kinds)
     raise UsageError(
         f"cannot read an event log from a {type(source).__name__}",
         hint=f"give a path ({_KNOWN}), an Arrow table, or a pandas or polars data frame",

@@ -532,6 +532,22 @@ class ColumnType:
     def kind(self) -> Kind:
         return _KINDS.get(self.name, Kind.TEXT)
 
+    def read(self, column: ArrowArray, clock: LogClock) -> ArrowArray:
+        """A column of such texts as integers, floats, truth values or microseconds."""
+        texts = blanked(column, self.missing)
+        match self.name:
+            case "time" if self.time_format is not None:
+                return clock.read(texts, self.time_format)
+            case "integer":
+                return texts.cast(pa.int64())
+            case "float" if self.decimal:
+                return written_numbers(texts, self.decimal)
+            case "float":
+                return texts.cast(pa.float64())
+            case "boolean":
+                return pc.equal(pc.utf8_lower(texts), "true")
+        return texts
+
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
@@ -846,21 +862,6 @@ def blanked(column: ArrowArray, missing: tuple[str, ...]) -> ArrowArray:
     return pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), column)
 
 
-def typed(column: ArrowArray, of: ColumnType) -> ArrowArray:
-    """A column of texts as integers, floats or truth values, by its inferred type."""
-    texts = blanked(column, of.missing)
-    match of.name:
-        case "integer":
-            return texts.cast(pa.int64())
-        case "float" if of.decimal:
-            return written_numbers(texts, of.decimal)
-        case "float":
-            return texts.cast(pa.float64())
-        case "boolean":
-            return pc.equal(pc.utf8_lower(texts), "true")
-    return texts
-
-
 # --- the times of a log --------------------------------------------------------------
 
 
@@ -891,12 +892,9 @@ class LogClock:
         self._z_is_true = True
         self.clock = replace(self.clock, z_is_utc=True)
 
-    def read(self, column: ArrowArray, of: ColumnType) -> ArrowArray:
-        """A column of texts, all readable, as UTC microseconds; null where it has no value."""
-        if of.time_format is None:
-            raise ValueError("not a time column")
-        texts = blanked(column, of.missing)
-        times = read_times(texts, of.time_format, self.clock)
+    def read(self, texts: ArrowArray, format_: TimeFormat) -> ArrowArray:
+        """Texts, all readable or null, as UTC microseconds."""
+        times = read_times(texts, format_, self.clock)
         self.without_offset += times.without_offset
         self._with_z += times.with_z
         self.skipped += times.skipped

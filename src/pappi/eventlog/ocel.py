@@ -25,7 +25,7 @@ from sqlglot import exp
 from pappi.errors import LogFormatError, Option, UsageError
 from pappi.eventlog.files import Place, log_bytes, open_log_file, refuse_many_columns
 from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
-from pappi.eventlog.texts import TextSource, as_text, document, list_source, text_batches
+from pappi.eventlog.texts import TableSource, as_text, document, list_source, text_batches
 
 _CASE, _ACTIVITY, _TIME = "object", "event type", "event time"
 _BLOCK = 1 << 18
@@ -63,7 +63,7 @@ class Ocel:
         self._events = events
         self._objects = objects
 
-    def source(self, options: ReadOptions) -> TextSource:
+    def source(self, options: ReadOptions) -> TableSource:
         return _ObjectCases(self, self._chosen(options.object_type), options)
 
     def reading(self, options: ReadOptions) -> ReadOptions:
@@ -124,7 +124,7 @@ class Ocel:
         return next(iter(types))
 
 
-class _ObjectCases(TextSource):
+class _ObjectCases(TableSource):
     """The events of a log as a table, by the objects of one type."""
 
     def __init__(self, log: Ocel, object_type: str, options: ReadOptions) -> None:
@@ -194,7 +194,7 @@ class _ObjectCases(TextSource):
 # --- JSON ----------------------------------------------------------------------------
 
 
-def json_source(place: Place, options: ReadOptions) -> tuple[TextSource, ReadOptions]:
+def json_source(place: Place, options: ReadOptions) -> tuple[TableSource, ReadOptions]:
     """What a JSON file is: an object-centric log, old or new, or a list of events."""
     content = document(place)
     try:

@@ -26,20 +26,22 @@ from pappi.eventlog.files import (
     refuse_many_columns,
     require_harmless,
 )
-from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
+from pappi.eventlog.log import ArrowType, Guess, Progress, ReadOptions, RecordBatch
 from pappi.values import did_you_mean
 
 _ROWS = 20_000
 
 
-class TextSource:
+class TableSource:
     """One table: its name in messages, its header, and its rows as often as they are needed."""
 
     name: str
     names: Sequence[str]
+    types: Sequence[ArrowType] = ()
+    """Those of the columns; none for a table of texts, whose types are inferred."""
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
-        """All columns as texts, none of them null; columns are called 0, 1, 2, ….
+        """All columns. Those of texts are never null, and are called 0, 1, 2, ….
 
         Raises `Reread` if everything yielded so far must be discarded.
         """
@@ -92,7 +94,7 @@ _DEEPEST = 20
 _loads = partial(json.loads, parse_float=str, parse_int=str, parse_constant=str)
 
 
-class _Records(TextSource):
+class _Records(TableSource):
     """Objects as the rows of a table, whose columns are all keys that any of them has."""
 
     def __init__(self, name: str, options: ReadOptions) -> None:
@@ -174,7 +176,7 @@ def document(place: Place) -> object:
         ) from None
 
 
-def list_source(name: str, content: object, options: ReadOptions) -> TextSource:
+def list_source(name: str, content: object, options: ReadOptions) -> TableSource:
     """A list of objects, alone or as the only list in an object."""
     if isinstance(content, dict):
         lists = [value for value in content.values() if isinstance(value, list)]
@@ -254,7 +256,7 @@ _MIDNIGHT = datetime(2000, 1, 1)  # noqa: DTZ001 - a wall clock has no zone
 _DAY_S = 86_400
 
 
-class Workbook(TextSource):
+class Workbook(TableSource):
     """One sheet of a workbook, with its header in the first row that looks like one."""
 
     def __init__(self, place: Place, options: ReadOptions) -> None:

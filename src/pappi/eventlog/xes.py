@@ -146,7 +146,7 @@ class XesReader:
             self._written = self._seen.time_type()
         if self._written is None:
             return batch
-        times = self._clock.read(batch.column(texts.field), self._written)
+        times = self._written.read(batch.column(texts.field), self._clock)
         place = batch.schema.get_field_index(TIME)
         timed = batch.set_column(place, TIME, pc.coalesce(batch.column(TIME), times))
         return timed.drop_columns([texts.field])
