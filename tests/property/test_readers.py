@@ -34,8 +34,8 @@ from pappi.eventlog.inference import (
     blanked,
     read_times,
 )
-from pappi.eventlog.xes_bulk import BulkReader, Irregular
-from pappi.eventlog.xes_columns import DateReader
+from pappi.eventlog.xes import BulkReader, Irregular
+from pappi.eventlog.xes_parser import DateReader
 from tests.lengths import length
 
 Value: TypeAlias = str | int | float | bool | datetime | None

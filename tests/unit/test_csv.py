@@ -287,7 +287,7 @@ def test_what_the_end_of_a_file_shows_counts_from_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
     """Read on trust, given up, and read again: the same as looked through first."""
-    monkeypatch.setattr("pappi.eventlog.delimited._BLOCK", 256)
+    monkeypatch.setattr("pappi.eventlog.texts._BLOCK", 256)
     times, values = SHOWN_LATE[late]
     rows = [f'c{n // 3},a,"{t}","{v}"' for n, (t, v) in enumerate(zip(times, values, strict=True))]
     path = tmp_path / "log.csv"

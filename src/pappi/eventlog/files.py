@@ -305,8 +305,8 @@ def _xes(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader
 
 
 def _csv(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.delimited import CsvSource
     from pappi.eventlog.tables import TableReader
+    from pappi.eventlog.texts import CsvSource
 
     return TableReader(CsvSource(place, options), options, kinds)
 
