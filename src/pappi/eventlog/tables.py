@@ -123,6 +123,7 @@ class TableReader:
     def __init__(
         self, source: TableSource, options: ReadOptions, kinds: Kinds | None = None
     ) -> None:
+        options = source.reading(options)
         self.name, self._names = source.name, source.names
         self._source = source
         self._typed = {n: stored_type(of) for n, of in enumerate(source.types)}

@@ -59,6 +59,10 @@ class TableSource:
         """
         raise NotImplementedError
 
+    def reading(self, options: ReadOptions) -> ReadOptions:
+        """The options with what the format itself says of its columns."""
+        return options
+
     def line(self, _row: int) -> int | None:
         """The line of a row, counted from 0 in the order of `batches`; None without lines."""
         return None
