@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
@@ -111,20 +111,19 @@ class Clock:
     z_is_utc: bool = False
 
 
+Tally: TypeAlias = Counter[str]
+"""How many times were written in each of these ways, or fell on a change of the clocks."""
+WITHOUT_OFFSET, WITH_Z, WITH_OFFSET = "without an offset", "with Z", "with an offset"
+SKIPPED, TWICE = "skipped", "twice"
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
-    """A column read: microseconds where `readable`, and how zones were written.
-
-    `skipped` and `twice` count local times at a change of the clocks, as `Instants` does.
-    """
+    """A column read: microseconds where `readable`, and how they were written."""
 
     us: Integers
     readable: Truths
-    without_offset: int = 0
-    with_z: int = 0
-    with_offset: int = 0
-    skipped: int = 0
-    twice: int = 0
+    tally: Tally = field(default_factory=Counter)
 
 
 _WEEKDAY = r"(?:[A-Za-zÀ-ÿ]{2,12}\.?,? )?"
@@ -230,8 +229,9 @@ def _serial_days(column: ArrowArray, pattern: str, clock: Clock) -> Times:
     days = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
     readable: Truths = matched.to_numpy(zero_copy_only=False)
     us = np.rint(days * (_DAY_US // 1000)).astype(np.int64) * 1000 + _EXCEL_BEGINS_US
-    skipped, twice = _from_wall_clock(us, readable, clock)
-    return Times(us, readable, int(readable.sum()), 0, 0, skipped, twice)
+    tally = Tally({WITHOUT_OFFSET: int(readable.sum())})
+    us[readable] = instants(us[readable], clock.zone, tally)
+    return Times(us, readable, tally)
 
 
 # --- part by part --------------------------------------------------------------------
@@ -249,21 +249,10 @@ def _read_by_parts(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Tim
         local = local | written_z
     readable = _in_range(parts)
     us = np.where(has_offset, wall_us - offset_us, wall_us)
-    skipped, twice = _from_wall_clock(us, local & readable, clock)
-    without, with_z, with_offset = (
-        int((group & readable).sum())
-        for group in (parts.text_is("zone", ""), written_z, has_offset)
-    )
-    return Times(us, readable, without, with_z, with_offset, skipped, twice)
-
-
-def _from_wall_clock(us: Integers, local: Truths, clock: Clock) -> tuple[int, int]:
-    """Convert local times to instants, in place; returns how many were skipped or came twice."""
-    if clock.zone is None or not local.any():
-        return 0, 0
-    converted = instants(us[local], clock.zone)
-    us[local] = converted.us
-    return converted.skipped, converted.twice
+    ways = {WITHOUT_OFFSET: parts.text_is("zone", ""), WITH_Z: written_z, WITH_OFFSET: has_offset}
+    tally = Tally({way: int((written & readable).sum()) for way, written in ways.items()})
+    us[local & readable] = instants(us[local & readable], clock.zone, tally)
+    return Times(us, readable, tally)
 
 
 class _Parts:
@@ -383,66 +372,57 @@ _EARLIEST_US, _LATEST_US = -62_104_060_800_000_000, 253_370_764_800_000_000
 
 def _read_by_arrow(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Times | None:
     """All texts in one common form of that format; None if they are not."""
-    texts = column.drop_null() if column.null_count else column
-    if format_.name not in _ORDERS or texts.type != pa.string() or not len(texts):
+    if format_.name not in _ORDERS or column.null_count == len(column):
         return None
-    borders = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-    if not _has_clock_or_none(data, borders):
+    texts = _Bytes.of(column.drop_null() if column.null_count else column)
+    # All are days alone, or all have hours and minutes with a colon between.
+    shortest = texts.lengths.min()
+    if shortest < _MINUTE_CHARS:
+        if not shortest == texts.lengths.max() == _DAY_CHARS:
+            return None
+    elif not (texts.data[texts.starts + _COLON] == ord(":")).all():
         return None
-    ordered = _as_iso(texts, data, borders, format_.name)
+    written = texts.column if format_.name == "yyyy-mm-dd" else _as_iso(texts, format_.name)
+    if written is None:
+        return None
     # The first text decides how all are read: a failed attempt by Arrow is slow.
-    offsets = _OFFSET.search(texts[0].as_py(), _DAY_CHARS) is not None
-    times = None if ordered is None else _cast(ordered, offsets=offsets)
-    if times is None or times.min() < _EARLIEST_US or times.max() >= _LATEST_US:
+    offsets = _OFFSET.search(written[0].as_py(), _DAY_CHARS) is not None
+    try:
+        read = written.cast(pa.timestamp("us", "UTC" if offsets else None))
+    except pa.ArrowInvalid:
+        return None
+    times: Integers = read.cast(pa.int64()).to_numpy()
+    if times.min() < _EARLIEST_US or times.max() >= _LATEST_US:
         return None
     readable = column.is_valid().to_numpy(zero_copy_only=False)
     us = np.zeros(len(column), np.int64)
     us[readable] = times
     written_z = np.zeros(len(column), np.bool_)
-    written_z[readable] = offsets & (data[borders[1:] - 1] == ord("Z"))
+    written_z[readable] = offsets & (texts.data[texts.ends - 1] == ord("Z"))
+    with_z = int(written_z.sum())
+    way = WITH_OFFSET if offsets else WITHOUT_OFFSET
+    tally = Tally({way: len(times) - with_z, WITH_Z: with_z})
     # Without an offset a time is wall-clock time, and so is one with a Z that may be false.
     local = readable if not offsets else written_z & (not clock.z_is_utc)
-    skipped, twice = _from_wall_clock(us, local, clock)
-    with_z, without = int(written_z.sum()), 0 if offsets else len(texts)
-    with_offset = len(texts) - with_z - without
-    return Times(us, readable, without, with_z, with_offset, skipped, twice)
+    us[local] = instants(us[local], clock.zone, tally)
+    return Times(us, readable, tally)
 
 
-def _has_clock_or_none(data: NDArray[np.uint8], borders: NDArray[np.int32]) -> bool:
-    """Whether all are days alone, or all have hours and minutes with a colon between."""
-    lengths = np.diff(borders)
-    if lengths.min() < _MINUTE_CHARS:
-        return bool(lengths.min() == lengths.max() == _DAY_CHARS)
-    return bool((data[borders[:-1] + _COLON] == ord(":")).all())
-
-
-def _as_iso(
-    texts: ArrowArray, data: NDArray[np.uint8], borders: NDArray[np.int32], format_name: str
-) -> ArrowArray | None:
+def _as_iso(texts: _Bytes, format_name: str) -> ArrowArray | None:
     """The texts with their days as yyyy-mm-dd; None if one is not of the format."""
-    if format_name == "yyyy-mm-dd":
-        return texts
     order, between = _ORDERS[format_name]
-    places = borders[:-1, None] + np.arange(_DAY_CHARS)
-    days = data[places][:, order]
+    places = texts.starts[:, None] + np.arange(_DAY_CHARS)
+    days = texts.data[places][:, order]
     dashes = days[:, _DASHES]
     if days.max() > ord("9") or not (dashes == ord(between)).all():
         return None
     days[:, _DASHES] = ord("-")
-    rewritten = data.copy()
+    rewritten = texts.data.copy()
     rewritten[places] = days
-    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(borders), pa.py_buffer(rewritten))
-
-
-def _cast(texts: ArrowArray, *, offsets: bool) -> Integers | None:
-    """Microseconds, if all texts are times and all or none have an offset."""
-    try:
-        times = texts.cast(pa.timestamp("us", "UTC" if offsets else None))
-    except pa.ArrowInvalid:
-        return None
-    us: Integers = times.cast(pa.int64()).to_numpy()
-    return us
+    borders = np.append(texts.starts, texts.ends[-1:])
+    return pa.StringArray.from_buffers(
+        len(texts.starts), pa.py_buffer(borders), pa.py_buffer(rewritten)
+    )
 
 
 # --- wall-clock times to instants ----------------------------------------------------
@@ -453,26 +433,19 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall clock has no zone
 _MICROSECOND = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Instants:
-    """UTC microseconds, and how many of the wall-clock times do not exist or occur twice.
-
-    When clocks go forward an hour is `skipped`: its times are read as if the clocks had not
-    changed yet. When they go back an hour comes `twice`: the first is taken.
-    """
-
-    us: Integers
-    skipped: int = 0
-    twice: int = 0
-
-
-def instants(wall_us: Integers, zone: ZoneInfo) -> Instants:
+def instants(wall_us: Integers, zone: ZoneInfo | None, tally: Tally) -> Integers:
     """Wall-clock microseconds in UTC, exact through every change of the clocks.
+
+    When clocks go forward an hour is skipped: its times are read as if the clocks had not changed
+    yet. When they go back an hour comes twice: the first is taken. Both are counted. Without a
+    zone, the clock is that of UTC.
 
     Offsets come from `zoneinfo`, once per distinct quarter hour instead of once per event, as
     clocks change at quarter hours. Where a zone's history differs (local mean times of the 19th
     century), the times of that quarter hour are converted one by one.
     """
+    if zone is None:
+        return wall_us
     quarters, position = np.unique(wall_us // _QUARTER_US, return_inverse=True)
     starts = [int(quarter) * _QUARTER_US for quarter in quarters]
     first = np.array([_offset_us(start, zone) for start in starts], dtype=np.int64)
@@ -482,8 +455,9 @@ def instants(wall_us: Integers, zone: ZoneInfo) -> Instants:
     for index in np.flatnonzero((first != last)[position]):
         offsets[index] = _offset_us(int(wall_us[index]), zone)
         second[index] = _offset_us(int(wall_us[index]), zone, fold=1)
-    skipped, twice = np.count_nonzero(offsets < second), np.count_nonzero(offsets > second)
-    return Instants(wall_us - offsets, int(skipped), int(twice))
+    tally[SKIPPED] += int(np.count_nonzero(offsets < second))
+    tally[TWICE] += int(np.count_nonzero(offsets > second))
+    return wall_us - offsets
 
 
 def _offset_us(wall_us: int, zone: ZoneInfo, fold: int = 0) -> int:
@@ -638,14 +612,14 @@ class TypeInference:
             if self._times and not possible:
                 self._ruled_out = _RuledOut(self._times, values, rows)
             self._times = list(possible)
-            self.offsets |= any(times.with_offset for times in possible.values())
+            self.offsets |= any(times.tally[WITH_OFFSET] for times in possible.values())
 
     def _count(self, values: ArrowArray) -> None:
         """Count how many of the values each format reads; the best format comes first."""
         for format_ in self._times:
             times = read_times(values, format_, _NO_ZONE)
             self._read[format_] += int(times.readable.sum())
-            self.offsets |= bool(times.with_offset)
+            self.offsets |= bool(times.tally[WITH_OFFSET])
         self._times.sort(key=lambda format_: -self._read[format_])
 
     @property
@@ -875,10 +849,7 @@ class LogClock:
         self._options = options
         self._learns = learns
         self.clock = Clock(options.zone, options.z_is_utc)
-        self.without_offset = 0
-        self.skipped = 0
-        self.twice = 0
-        self._with_z = 0
+        self.tally = Tally()
         self._z_is_true = False
 
     def afresh(self) -> LogClock:
@@ -895,17 +866,14 @@ class LogClock:
     def read(self, texts: ArrowArray, format_: TimeFormat) -> ArrowArray:
         """Texts, all readable or null, as UTC microseconds."""
         times = read_times(texts, format_, self.clock)
-        self.without_offset += times.without_offset
-        self._with_z += times.with_z
-        self.skipped += times.skipped
-        self.twice += times.twice
+        self.tally += times.tally
         return pa.array(times.us, pa.int64(), mask=~times.readable)
 
     def guesses(self) -> Iterator[Guess]:
         zone = self._options.timezone
-        if self.without_offset:
+        if self.tally[WITHOUT_OFFSET]:
             yield Guess("times without an offset", f"read as {zone or 'UTC'}", "timezone")
-        if not self._with_z:
+        if not self.tally[WITH_Z]:
             return
         if zone is None:
             yield Guess("times ending in Z", "read as UTC", "timezone")
@@ -917,19 +885,20 @@ class LogClock:
             )
 
     def notices(self) -> Iterator[str]:
-        if self._z_is_true and self._with_z and self._options.zone and not self._options.z_is_utc:
+        options = self._options
+        if self._z_is_true and self.tally[WITH_Z] and options.zone and not options.z_is_utc:
             yield "times ending in Z were read as UTC: other times of the file say their offset"
-        yield from changed_clocks(self.skipped, self.twice, self._options.timezone)
+        yield from changed_clocks(self.tally, options.timezone)
 
 
-def changed_clocks(skipped: int, twice: int, zone: str | None) -> Iterator[str]:
+def changed_clocks(tally: Tally, zone: str | None) -> Iterator[str]:
     """How local times were read that a change of the clocks skipped or made ambiguous."""
-    if skipped:
+    if skipped := tally[SKIPPED]:
         yield (
             f"{skipped:,} local times do not exist in {zone}, because the clocks went forward: "
             "read as if they had not"
         )
-    if twice:
+    if twice := tally[TWICE]:
         yield (
             f"{twice:,} local times occur twice in {zone}, because the clocks went back: "
             "read as the first"

@@ -38,6 +38,7 @@ from pappi.eventlog.inference import (
     ALL_TIMES,
     CLOCK_ALONE,
     FORMATS,
+    WITHOUT_OFFSET,
     Clock,
     ColumnType,
     LogClock,
@@ -841,16 +842,13 @@ def _time(column: ArrowArray, clock: LogClock) -> ArrowArray:
     numbers = us.cast(pa.int64())
     if getattr(column.type, "tz", None) is not None:
         return numbers
-    clock.without_offset += len(column) - column.null_count
+    clock.tally[WITHOUT_OFFSET] += len(column) - column.null_count
     if clock.clock.zone is None:
         return numbers
-    wall = numbers.fill_null(0).to_numpy(zero_copy_only=False)
     absent = numbers.is_null().to_numpy(zero_copy_only=False)
-    converted = instants(wall[~absent], clock.clock.zone)
-    clock.skipped += converted.skipped
-    clock.twice += converted.twice
-    us = np.zeros(len(wall), np.int64)
-    us[~absent] = converted.us
+    us = np.zeros(len(column), np.int64)
+    wall = numbers.drop_null().to_numpy()
+    us[~absent] = instants(wall, clock.clock.zone, clock.tally)
     return pa.array(us, pa.int64(), mask=absent)
 
 

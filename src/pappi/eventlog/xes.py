@@ -23,6 +23,7 @@ from pappi.errors import LogFormatError, Option
 from pappi.eventlog.files import Place, open_log_file, refuse_long_texts
 from pappi.eventlog.inference import (
     ALL_TIMES,
+    WITHOUT_OFFSET,
     ColumnType,
     LogClock,
     TypeInference,
@@ -47,6 +48,7 @@ from pappi.eventlog.log import (
 from pappi.eventlog.xes_parser import (
     ARROW_TYPES,
     END_OF_TRACE,
+    FINER,
     NAME,
     TIME_KEY,
     Buffer,
@@ -200,7 +202,7 @@ class XesReader:
         return text[end:]
 
     def _guesses(self) -> Iterator[Guess]:
-        if count := self._dates.without_offset:
+        if count := self._dates.tally[WITHOUT_OFFSET]:
             zone = self._options.timezone or "UTC"
             yield Guess(f"{count} dates without an offset", f"read as {zone}", "timezone")
         if self._seen is not None and self._written is not None:
@@ -214,7 +216,7 @@ class XesReader:
             self._parser.unnamed_traces,
             self._parser.empty_traces,
             self._parser.too_long_numbers,
-            self._dates.finer,
+            self._dates.tally[FINER],
             columns.event_extra.count,
             columns.case_extra.count,
         )
@@ -228,7 +230,7 @@ class XesReader:
                 else "texts were read as times"
             )
             yield f"{untyped} × a {TIME_KEY} is not a date: {became}"
-        yield from changed_clocks(self._dates.skipped, self._dates.twice, self._options.timezone)
+        yield from changed_clocks(self._dates.tally, self._options.timezone)
         yield from self._clock.notices()
 
 
@@ -303,7 +305,7 @@ class BulkReader:
                 buffer.count += len(array) - array.null_count
                 arrays[buffer.field] = array
         self.case_ids.update(names)
-        self.dates.add(seen)
+        self.dates.tally += seen.tally
         return pa.record_batch(arrays)
 
 

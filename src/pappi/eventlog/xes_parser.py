@@ -22,9 +22,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count, repeat
 from typing import Any, TypeAlias
@@ -36,7 +37,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pappi.errors import LogFormatError, Option
-from pappi.eventlog.inference import instants
+from pappi.eventlog.inference import SKIPPED, TWICE, WITHOUT_OFFSET, Tally, instants
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
@@ -80,6 +81,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The second day of the year 1: on the first, an offset may lead into the year 0.
 _EARLIEST_US = -62_135_510_400_000_000
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
+FINER = "finer than a microsecond"
+_FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 _LONGEST_MICROSECOND_DATE = len("2010-09-30T17:24:07.000000+02:00")
 _WITHOUT_VALUE = frozenset({"list", "container", "values"})
 NAME = "concept:name"
@@ -487,10 +490,7 @@ class DateReader:
     """Dates as UTC microseconds, and what had to be decided to read them."""
 
     zone: ZoneInfo | None
-    without_offset: int = 0
-    finer: int = 0
-    skipped: int = 0
-    twice: int = 0
+    tally: Tally = field(default_factory=Counter)
 
     def read(self, text: str) -> int:
         """Exact microseconds; a date without an offset is wall-clock time of the zone, or UTC.
@@ -500,18 +500,14 @@ class DateReader:
         """
         moment = datetime.fromisoformat(text.strip())
         if moment.tzinfo is None:
-            self.without_offset += 1
+            self.tally[WITHOUT_OFFSET] += 1
             moment = moment.replace(tzinfo=self.zone or UTC)
             first, second = moment.utcoffset(), moment.replace(fold=1).utcoffset()
             if first is not None and second is not None and first != second:
-                self.skipped += first < second
-                self.twice += first > second
+                self.tally[SKIPPED] += first < second
+                self.tally[TWICE] += first > second
         if len(text) > _LONGEST_MICROSECOND_DATE:
-            digits = text.replace(",", ".").partition(".")[2]
-            fraction = digits[
-                : next((i for i, c in enumerate(digits) if not c.isdigit()), len(digits))
-            ]
-            self.finer += fraction[6:].strip("0") != ""
+            self.tally[FINER] += _FINER.search(text) is not None
         since = moment - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
@@ -523,26 +519,12 @@ class DateReader:
         try:
             us = texts.cast(pa.timestamp("us", "UTC")).cast(pa.int64())
         except pa.ArrowInvalid:  # without offsets; a mixture is not a common form
-            us = self._wall_clock(texts.cast(pa.timestamp("us")).cast(pa.int64()))
+            wall = texts.cast(pa.timestamp("us")).cast(pa.int64()).to_numpy()
+            self.tally[WITHOUT_OFFSET] += len(wall)
+            us = pa.array(instants(wall, self.zone, self.tally))
         if len(us) and pc.min(us).as_py() < _EARLIEST_US:
             raise ValueError("a year that Python cannot represent")
         return us
-
-    def _wall_clock(self, wall: ArrowArray) -> ArrowArray:
-        self.without_offset += len(wall)
-        if self.zone is None:
-            return wall
-        converted = instants(wall.to_numpy(), self.zone)
-        self.skipped += converted.skipped
-        self.twice += converted.twice
-        return pa.array(converted.us)
-
-    def add(self, other: DateReader) -> None:
-        """Add the counts of another reader of the same log."""
-        self.without_offset += other.without_offset
-        self.finer += other.finer
-        self.skipped += other.skipped
-        self.twice += other.twice
 
 
 # --- columns -------------------------------------------------------------------------
