@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -42,7 +42,6 @@ from pappi.ppinot import (
     Problems,
     Record,
     ScalarNode,
-    Values,
     Written,
     file_text,
     one_word_of,
@@ -488,23 +487,17 @@ def declared_in(path: Path, new: NewLog) -> NewLog:
 
 def declaration_text(log: LogDeclaration) -> str:
     """The declaration file of a log; reading it back gives the same declaration."""
-    return "\n".join((*_HEAD, *_lines(log))) + "\n"
-
-
-def _lines(log: LogDeclaration) -> Iterator[str]:
     vocabulary = log.public.vocabulary
-    activities = (f"  - {quoted_text(name)}" for name in vocabulary.activities)
-    yield from _filled("activities:", activities, "[]")
-    attributes = (f"  {quoted_text(name)}: {kind}" for name, kind in vocabulary.attributes.items())
-    yield from _filled("attributes:", attributes, "{}")
-    yield f"from: {log.public.first}"
-    yield f"until: {log.public.until - timedelta(days=1)}"
-
-
-def _filled(key: str, lines: Iterable[str], nothing: str) -> Iterator[str]:
-    filled = tuple(lines)
-    yield key if filled else f"{key} {nothing}"
-    yield from filled
+    activities = [f"  - {quoted_text(name)}" for name in vocabulary.activities]
+    attributes = [f"  {quoted_text(name)}: {kind}" for name, kind in vocabulary.attributes.items()]
+    lines = (
+        *_HEAD,
+        *(("activities:", *activities) if activities else ("activities: []",)),
+        *(("attributes:", *attributes) if attributes else ("attributes: {}",)),
+        f"from: {log.public.first}",
+        f"until: {log.public.until - timedelta(days=1)}",
+    )
+    return "\n".join(lines) + "\n"
 
 
 def _day(node: ScalarNode, problems: Problems) -> date | None:
@@ -513,10 +506,6 @@ def _day(node: ScalarNode, problems: Problems) -> date | None:
     except ValueError:
         problems.add(node.position, f"{quoted(node.text)} is not a calendar day")
         return None
-
-
-def _named(values: Values, _problems: Problems) -> list[tuple[ScalarNode, Kind]]:
-    return values.named
 
 
 _ACTIVITY_NAME = Written("the name of an activity", lambda node, _: node.text, "Register", r".")
@@ -534,7 +523,7 @@ _ATTRIBUTES = Field(
     Record(
         "the attributes",
         (),
-        _named,
+        lambda values, _: values.named,
         Entries("the name of an attribute", "write e.g. cost: number", _KIND, r"."),
     ),
     "Attribute names, each with its kind.",
@@ -552,6 +541,14 @@ _DECLARATION = Record(
 _NUMBERS = (ColumnForm.WHOLE, ColumnForm.FLOAT, ColumnForm.DECIMAL)
 _CLOCKS = (ColumnForm.INSTANT, ColumnForm.WALL_CLOCK, ColumnForm.DAY)
 _MOST_ACTIVITIES = 10_000
+# What a column is read as, by its own form, to be of a kind.
+_READ_AS: Mapping[Kind, Mapping[ColumnForm, ColumnForm]] = {
+    Kind.TEXT: dict.fromkeys(ColumnForm, ColumnForm.TEXT),
+    Kind.TRUTH: {ColumnForm.TRUTH: ColumnForm.TRUTH},
+    Kind.NUMBER: {form: form for form in _NUMBERS},
+    Kind.DURATION: dict.fromkeys(_NUMBERS, ColumnForm.SECONDS),
+    Kind.TIME: {ColumnForm.WHOLE: ColumnForm.MICROSECONDS, **{form: form for form in _CLOCKS}},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -654,7 +651,11 @@ class CheckedMapping:
         self._secret = secret_name(log)
         require_public(given.url, self._secret)
         require_names(given.attributes)
-        self._given = replace(given, url=_rooted(given.url))
+        place = given.url.removeprefix(f"{System.PARQUET}:")
+        if _open(given) and "://" not in place:
+            # Files by their whole path: the next command may be given elsewhere.
+            given = replace(given, url=f"{System.PARQUET}:{Path(place).absolute()}")
+        self._given = given
         self._zone = timezone
         self._table = _table(given)
         self._password = None if _open(given) else os.environ.get(self._secret) or None
@@ -722,29 +723,13 @@ class CheckedMapping:
                 f"the times in {quoted(column)} have no time zone, and the log's zone is not UTC",
                 hint="create a view at the source that adds the zone",
             )
-        read = _read_as(form, kind)
+        read = _READ_AS[kind].get(form)
         if read is None:
             raise UsageError(
                 f"the column {quoted(column)} holds a {form}, not a {kind}",
                 hint="choose another column, or another kind",
             )
         return MappedColumn(column, read)
-
-
-def _read_as(form: ColumnForm, kind: Kind) -> ColumnForm | None:
-    match kind:
-        case Kind.TEXT:
-            return ColumnForm.TEXT
-        case Kind.TRUTH:
-            return form if form is ColumnForm.TRUTH else None
-        case Kind.NUMBER:
-            return form if form in _NUMBERS else None
-        case Kind.DURATION:
-            return ColumnForm.SECONDS if form in _NUMBERS else None
-        case Kind.TIME:
-            if form is ColumnForm.WHOLE:
-                return ColumnForm.MICROSECONDS
-            return form if form in _CLOCKS else None
 
 
 def _table(given: SourceMapping) -> tuple[str, ...]:
@@ -763,11 +748,3 @@ def _table(given: SourceMapping) -> tuple[str, ...]:
 def _open(given: SourceMapping) -> bool:
     """Files are read without a password."""
     return system_of(given.url) is System.PARQUET
-
-
-def _rooted(url: str) -> str:
-    """Files by their whole path: the next command may be given elsewhere."""
-    if system_of(url) is not System.PARQUET:
-        return url
-    place = url.removeprefix(f"{System.PARQUET}:")
-    return url if "://" in place else f"{System.PARQUET}:{Path(place).absolute()}"

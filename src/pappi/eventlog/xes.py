@@ -26,6 +26,7 @@ from pappi.eventlog.inference import (
     WITHOUT_OFFSET,
     ColumnType,
     LogClock,
+    Tally,
     TypeInference,
     changed_clocks,
     format_guess,
@@ -47,10 +48,13 @@ from pappi.eventlog.log import (
 )
 from pappi.eventlog.xes_parser import (
     ARROW_TYPES,
+    CASE_EXTRA,
     END_OF_TRACE,
-    FINER,
+    EVENT_EXTRA,
     NAME,
+    NOTICES,
     TIME_KEY,
+    UNTYPED_TIME,
     Buffer,
     ColumnSet,
     DateReader,
@@ -63,17 +67,6 @@ Integers: TypeAlias = NDArray[np.int64]
 _BLOCK = 1 << 22
 # A trace longer than this is given to the parser as it comes, without waiting for its end.
 _LONGEST = 1 << 24
-
-# The texts of the counts in `_notices`.
-_NOTICES = (
-    "× a trace has the name of an earlier one: kept as a case of its own, as “name (…)”",
-    "× a trace has no name: kept as a case “unnamed (…)”",
-    "× a trace has no events: nothing to import from it",
-    "× a whole number does not fit into 64 bits: kept as text in the extra column",
-    "× a date is finer than a microsecond: it was truncated",
-    "× an event has lists, nested or repeated attributes: kept as JSON in the attribute “extra”",
-    "× an event's trace has such attributes: kept as JSON in the attribute “case:extra”",
-)
 
 
 class XesReader:
@@ -211,25 +204,16 @@ class XesReader:
 
     def _notices(self) -> Iterator[str]:
         columns = self._parser.columns
-        counts = (
-            self._parser.duplicate_names,
-            self._parser.unnamed_traces,
-            self._parser.empty_traces,
-            self._parser.too_long_numbers,
-            self._dates.tally[FINER],
-            columns.event_extra.count,
-            columns.case_extra.count,
-        )
-        yield from (
-            f"{count} {notice}" for count, notice in zip(counts, _NOTICES, strict=True) if count
-        )
-        if untyped := self._parser.untyped_times:
+        extra = {EVENT_EXTRA: columns.event_extra.count, CASE_EXTRA: columns.case_extra.count}
+        counts = self._parser.tally + self._dates.tally + Tally(extra)
+        yield from (f"{counts[notice]} × {notice}" for notice in NOTICES if counts[notice])
+        if untyped := counts[UNTYPED_TIME]:
             became = (
                 "kept as an attribute; the event counts as without time"
                 if self._written is None
                 else "texts were read as times"
             )
-            yield f"{untyped} × a {TIME_KEY} is not a date: {became}"
+            yield f"{untyped} × {UNTYPED_TIME}: {became}"
         yield from changed_clocks(self._dates.tally, self._options.timezone)
         yield from self._clock.notices()
 

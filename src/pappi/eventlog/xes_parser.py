@@ -81,13 +81,28 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The second day of the year 1: on the first, an offset may lead into the year 0.
 _EARLIEST_US = -62_135_510_400_000_000
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
-FINER = "finer than a microsecond"
-_FINER = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
+_NANOSECONDS = re.compile(r"[.,][0-9]{6}[0-9]*[1-9]")
 _LONGEST_MICROSECOND_DATE = len("2010-09-30T17:24:07.000000+02:00")
 _WITHOUT_VALUE = frozenset({"list", "container", "values"})
 NAME = "concept:name"
 TIME_KEY = "time:timestamp"
 END_OF_TRACE = b"</trace>"
+
+# What is counted while reading, in the words in which the owner is told.
+_DUPLICATE_NAME = "a trace has the name of an earlier one: kept as a case of its own, as “name (…)”"
+_UNNAMED_TRACE = "a trace has no name: kept as a case “unnamed (…)”"
+_EMPTY_TRACE = "a trace has no events: nothing to import from it"
+_LONG_NUMBER = "a whole number does not fit into 64 bits: kept as text in the extra column"
+_FINER = "a date is finer than a microsecond: it was truncated"
+EVENT_EXTRA = (
+    "an event has lists, nested or repeated attributes: kept as JSON in the attribute “extra”"
+)
+CASE_EXTRA = "an event's trace has such attributes: kept as JSON in the attribute “case:extra”"
+NOTICES = (
+    *(_DUPLICATE_NAME, _UNNAMED_TRACE, _EMPTY_TRACE, _LONG_NUMBER, _FINER),
+    *(EVENT_EXTRA, CASE_EXTRA),
+)
+UNTYPED_TIME = f"a {TIME_KEY} is not a date"
 
 _STEP = 1 << 17
 # The most bytes of a character in UTF-8.
@@ -142,11 +157,7 @@ class XesParser:
         self._ready: list[RecordBatch] = []
         self.case_ids: set[str] = set()
         self._numbers: dict[str, int] = {}
-        self.duplicate_names = 0
-        self.unnamed_traces = 0
-        self.empty_traces = 0
-        self.too_long_numbers = 0
-        self.untyped_times = 0
+        self.tally = Tally()
 
     @property
     def between_traces(self) -> bool:
@@ -310,7 +321,7 @@ class XesParser:
             return
         column.put(self._row, value)
         self._attribute = (tag, attributes)
-        self.untyped_times += key == TIME_KEY
+        self.tally[UNTYPED_TIME] += key == TIME_KEY
 
     def _trace_attribute(self, tag: str, attributes: Mapping[str, str]) -> None:
         key = self._key(tag, attributes)
@@ -343,7 +354,7 @@ class XesParser:
         try:
             return column.read(text)
         except OverflowError:
-            self.too_long_numbers += 1
+            self.tally[_LONG_NUMBER] += 1
             return None
         except ValueError:
             raise self._defect(
@@ -390,10 +401,10 @@ class XesParser:
             # their ids, and one more trace must not change the buckets of all that follow.
             name = self._case_name
             if name is None:
-                self.unnamed_traces += 1
+                self.tally[_UNNAMED_TRACE] += 1
                 case_id = self._unused(f"unnamed ({self._digest()})")
             elif name in self.case_ids:
-                self.duplicate_names += 1
+                self.tally[_DUPLICATE_NAME] += 1
                 case_id = self._unused(f"{name} ({self._digest()})")
                 if not self._name_in_column:
                     self._trace_values.setdefault(self.columns.trace_column("string", NAME), name)
@@ -408,7 +419,7 @@ class XesParser:
             for column, value in self._trace_values.items():
                 column.put(self._first_row, value, events)
         else:
-            self.empty_traces += 1
+            self.tally[_EMPTY_TRACE] += 1
         self._in_trace = False
         self._case_name = None
         self._trace_values = {}
@@ -507,7 +518,7 @@ class DateReader:
                 self.tally[SKIPPED] += first < second
                 self.tally[TWICE] += first > second
         if len(text) > _LONGEST_MICROSECOND_DATE:
-            self.tally[FINER] += _FINER.search(text) is not None
+            self.tally[_FINER] += _NANOSECONDS.search(text) is not None
         since = moment - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
