@@ -246,9 +246,8 @@ class Custody:
 
     def subscribers(self, name: str) -> tuple[str, ...]:
         """The analysts who subscribe to a log."""
-        with self._opened() as (_, registry):
-            of_log = (kept for kept in registry.subscriptions.values() if kept.log == name)
-            return tuple(dict.fromkeys(subscription.analyst for subscription in of_log))
+        of_log = (kept for kept in self._registry.subscriptions.values() if kept.log == name)
+        return tuple(dict.fromkeys(subscription.analyst for subscription in of_log))
 
     def rename(self, name: str, new: str) -> LogDeclaration:
         """Give a log another name, as long as nothing was charged for it."""
@@ -335,12 +334,10 @@ class Custody:
         return self.log(name)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
-        with self._opened() as (_, registry):
-            return tuple(registry.logs.values())
+        return tuple(self._registry.logs.values())
 
     def log(self, name: str) -> LogDeclaration:
-        with self._opened() as (_, registry):
-            return registry.log(name)
+        return self._registry.log(name)
 
     def grant(
         self, name: str, per_block: Epsilon, total_budget: Epsilon | None = None
@@ -371,8 +368,7 @@ class Custody:
             self._act(ledger, EntryKind.WITHDRAW, {"log": name, "analyst": analyst})
 
     def grants(self) -> tuple[Grant, ...]:
-        with self._opened() as (_, registry):
-            return tuple(registry.grants.values())
+        return tuple(self._registry.grants.values())
 
     def issue_key(
         self,
@@ -417,13 +413,11 @@ class Custody:
             return replace(key, revoked=True)
 
     def all_keys(self) -> tuple[KeyRecord, ...]:
-        with self._opened() as (_, registry):
-            return tuple(registry.keys.values())
+        return tuple(self._registry.keys.values())
 
     def key_of(self, secret: str, now: datetime) -> KeyRecord:
         """Whose key this is; NotAuthenticated if it is nobody's."""
-        with self._opened() as (_, registry):
-            return registry.key_of(secret, now)
+        return self._registry.key_of(secret, now)
 
     def stop(self, reason: str) -> None:
         """Refuse every answer, including replays, until `resume`. Analysts see the reason."""
@@ -439,8 +433,7 @@ class Custody:
 
     def stopped(self) -> str | None:
         """The reason why nothing is answered, or None."""
-        with self._opened() as (_, registry):
-            return registry.stopped
+        return self._registry.stopped
 
     def trail(self, after: int = 0, limit: int = 100) -> tuple[TrailEntry, ...]:
         """What happened after an entry of the journal, oldest first."""
@@ -495,8 +488,7 @@ class Custody:
 
     def length(self) -> int:
         """How many entries the journal has."""
-        with self._opened() as (_, registry):
-            return _length(registry)
+        return _length(self._registry)
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
         """The non-private values of a catalogue; the view is recorded first."""
@@ -542,6 +534,12 @@ class Custody:
         log = self.log(name)
         log.require_kept()
         return log
+
+    @property
+    def _registry(self) -> Registry:
+        """What holds by now."""
+        with self._opened() as (_, registry):
+            return registry
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[Ledger, Registry]]:

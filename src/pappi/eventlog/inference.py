@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
@@ -241,13 +241,12 @@ def _read_by_parts(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Tim
     parts = _Parts(column, format_.pattern)
     if not parts.matched.any():
         return Times(np.zeros(len(column), np.int64), parts.matched)
-    wall_us = _wall_us(parts)
+    wall_us, readable = _wall_clock(parts)
     has_offset, offset_us = _offsets(parts)
     written_z = parts.text_is("zone", "Z")
     local = parts.text_is("zone", "")
     if clock.zone is not None and not clock.z_is_utc:
         local = local | written_z
-    readable = _in_range(parts)
     us = np.where(has_offset, wall_us - offset_us, wall_us)
     ways = {WITHOUT_OFFSET: parts.text_is("zone", ""), WITH_Z: written_z, WITH_OFFSET: has_offset}
     tally = Tally({way: int((written & readable).sum()) for way, written in ways.items()})
@@ -298,32 +297,24 @@ def _integers(texts: ArrowArray, otherwise: int = 0) -> Integers:
     return numbers
 
 
-def _wall_us(parts: _Parts) -> Integers:
-    months = (parts.year() - 1970) * 12 + parts.month() - 1
-    days = months.astype("M8[M]").astype("M8[D]").astype(np.int64) + parts.number("day", 1) - 1
-    hour = parts.number("hour")
-    half = pc.utf8_upper(parts.text("half")).to_numpy(zero_copy_only=False)
-    # 12 AM is 0 hours from midnight, 12 PM is 12.
-    hours = np.where(half == "", hour, np.where(half == "PM", hour % 12 + 12, hour % 12))
-    seconds = (hours * 60 + parts.number("minute")) * 60 + parts.number("second")
-    fraction = pc.utf8_rpad(parts.text("fraction"), width=6, padding="0")
-    micros = _integers(pc.utf8_slice_codeunits(fraction, 0, 6))
-    return days * _DAY_US + seconds * _SECOND_US + micros
-
-
-def _in_range(parts: _Parts) -> Truths:
-    """Whether the parts name a real day and a real time of it."""
+def _wall_clock(parts: _Parts) -> tuple[Integers, Truths]:
+    """Microseconds by the clock, and whether the parts name a real day and a real time of it."""
     year, month, day = parts.year(), parts.month(), parts.number("day", 1)
     months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
     first = months.astype("M8[D]").astype(np.int64)
     length = (months + 1).astype("M8[D]").astype(np.int64) - first
-    hour = parts.number("hour")
-    of_half = parts.text_is("half", "") | ((hour >= 1) & (hour <= 12))
-    clock = (hour < 24) & (parts.number("minute") < 60) & (parts.number("second") < 60) & of_half
+    hour, minute, second = (parts.number(name) for name in ("hour", "minute", "second"))
+    half = pc.utf8_upper(parts.text("half")).to_numpy(zero_copy_only=False)
+    # 12 AM is 0 hours from midnight, 12 PM is 12.
+    hours = np.where(half == "", hour, np.where(half == "PM", hour % 12 + 12, hour % 12))
+    fraction = pc.utf8_rpad(parts.text("fraction"), width=6, padding="0")
+    micros = _integers(pc.utf8_slice_codeunits(fraction, 0, 6))
+    seconds = (hours * 60 + minute) * 60 + second
+    us = (first + day - 1) * _DAY_US + seconds * _SECOND_US + micros
+    of_half = (half == "") | ((hour >= 1) & (hour <= 12))
+    real_time = (hour < 24) & (minute < 60) & (second < 60) & of_half
     real_day = (month >= 1) & (month <= 12) & (day >= 1) & (day <= length)
-    in_reach = (year >= 2) & (year < 9999)
-    real: Truths = parts.matched & real_day & clock & in_reach
-    return real
+    return us, parts.matched & real_day & real_time & (year >= 2) & (year < 9999)
 
 
 def _offsets(parts: _Parts) -> tuple[Truths, Integers]:
@@ -595,13 +586,7 @@ class TypeInference:
         if len(rows):
             self._any = True
             values = column if filled.all() else column.filter(pa.array(filled))
-            few = values.slice(0, _FEW)  # the first values already rule out most types
-            self._plain = {name for name in self._plain if _are(few, name)}
-            if self._plain and not (
-                {"integer", "float"} <= self._plain and _fit_every_pattern(values)
-            ):
-                fit = {"float", "."} if _are_decimals(values) else set()
-                self._plain = {name for name in self._plain if name in fit or _are(values, name)}
+            self._plain = _plain_types(values, self._plain)
             if "," in self._plain and "float" not in self._plain:
                 self._commas |= pc.any(pc.match_substring(values, ",")).as_py()
             if self._tolerates:
@@ -787,13 +772,16 @@ def _whole(values: ArrowArray) -> ArrowArray | None:
     return None if (leading & (texts.lengths > 1)).any() else numbers
 
 
-def _fit_every_pattern(values: ArrowArray) -> bool:
-    """Whether all are whole numbers that every pattern of numbers fits."""
-    numbers = _whole(values)
-    if numbers is None:
-        return False
-    least, most = pc.min_max(numbers).as_py().values()
-    return bool(least > -_PLAIN_NUMBERS and most < _PLAIN_NUMBERS)
+def _plain_types(values: ArrowArray, possible: Collection[str]) -> set[str]:
+    """Those of the possible types that all values have."""
+    few = values.slice(0, _FEW)  # the first values already rule out most types
+    plain = {name for name in possible if _are(few, name)}
+    if {"integer", "float"} <= plain and (numbers := _whole(values)) is not None:
+        least, most = pc.min_max(numbers).as_py().values()
+        if least > -_PLAIN_NUMBERS and most < _PLAIN_NUMBERS:
+            return plain  # every pattern of numbers fits
+    fit = {"float", "."} if plain and _are_decimals(values) else set()
+    return {name for name in plain if name in fit or _are(values, name)}
 
 
 def _are(values: ArrowArray, name: str) -> bool:
@@ -851,10 +839,6 @@ class LogClock:
         self.clock = Clock(options.zone, options.z_is_utc)
         self.tally = Tally()
         self._z_is_true = False
-
-    def afresh(self) -> LogClock:
-        """As it was before it read anything."""
-        return LogClock(self._options, learns=self._learns)
 
     def trust_z(self) -> None:
         """Trust a trailing Z, because other times of the log have an offset."""

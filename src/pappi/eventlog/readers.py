@@ -328,7 +328,14 @@ class DeclaredReader:
         """With the requested decimal sign, or a point: it is not inferred from other values."""
         if of is Kind.TEXT and self._options.decimal == ",":
             return written_numbers(_matching(column, _COMMA_NUMBER), ",")
-        return _numbers(column, of)
+        if of is Kind.TEXT:
+            column = _matching(column, _NUMBER)
+        elif of is not Kind.NUMBER:
+            return pa.nulls(len(column), pa.float64())
+        elif pa.types.is_integer(column.type):
+            exact = pc.and_(pc.less_equal(column, _EXACT), pc.greater_equal(column, -_EXACT))
+            column = pc.if_else(exact, column, pa.scalar(None, column.type))
+        return column.cast(pa.float64())
 
     def _notices(self) -> Iterator[str]:
         if self._unnamed:
@@ -386,17 +393,6 @@ def _stored(kind: Kind) -> ArrowType:
         Kind.NUMBER: pa.float64(),
     }
     return types.get(kind, pa.int64())
-
-
-def _numbers(column: ArrowArray, of: Kind) -> ArrowArray:
-    if of is Kind.TEXT:
-        column = _matching(column, _NUMBER)
-    elif of is not Kind.NUMBER:
-        return pa.nulls(len(column), pa.float64())
-    elif pa.types.is_integer(column.type):
-        exact = pc.and_(pc.less_equal(column, _EXACT), pc.greater_equal(column, -_EXACT))
-        column = pc.if_else(exact, column, pa.scalar(None, column.type))
-    return column.cast(pa.float64())
 
 
 def _matching(column: ArrowArray, pattern: str) -> ArrowArray:

@@ -174,7 +174,7 @@ class TableReader:
         try:
             yield from self._drafted(progress)
         except (LogFormatError, Reread):
-            self._clock = self._clock.afresh()
+            self._clock = LogClock(self._options, learns=self._kinds is None)
             raise Reread from None
 
     def _drafted(self, progress: Progress) -> Batches:
@@ -294,15 +294,6 @@ class TableReader:
             f"no column looks like {which}; the columns are {listed(self._names, _SHOWN)}",
             hint="".join((*otherwise, hint)),
             options=options,
-        )
-
-    def _lacks_milestones(self) -> LogFormatError:
-        return LogFormatError(
-            self.name,
-            1,
-            f"no column holds times only; the columns are {listed(self._names, _SHOWN)}",
-            hint="name the columns that are milestones",
-            options=(Option("milestones", flag="milestone"),),
         )
 
     def _role_guesses(self, times: Sequence[int]) -> Iterator[Guess]:
@@ -475,10 +466,13 @@ class TableReader:
         # Comma, if some column can only be read with it, and none only with a point.
         learned = self._kinds is None and not self._options.decimal
         signs = {seen.decimal for seen in self._seen} if learned else set[str]()
-        decimal = "," if "," in signs and "." not in signs else ""
+        shown = "," if "," in signs and "." not in signs else ""
+        declared = None if self._kinds is None else ColumnType("text", self._options.missing or ())
         self._attributes = {
-            number: self._typed.get(number) or self._attribute_type(number, decimal)
-            for number in range(len(self._seen))
+            number: self._typed.get(number)
+            or declared
+            or seen.attribute_type(self._options.decimal or seen.decimal or shown)
+            for number, seen in enumerate(self._seen)
             if number not in self._taken and number not in self._times
         }
         times = [n for n, of in self._attributes.items() if of.name == "time"]
@@ -506,9 +500,17 @@ class TableReader:
     def _columns_of_times(self, of_time: Sequence[int]) -> Sequence[int]:
         """Of the columns that hold times, all in a wide table; otherwise the first one."""
         free = [number for number in of_time if number not in self._taken]
-        if not free:
-            raise self._lacks_milestones() if self._wide else self._lacks("timestamp")
-        return free if self._wide else free[:1]
+        if free:
+            return free if self._wide else free[:1]
+        if not self._wide:
+            raise self._lacks("timestamp")
+        raise LogFormatError(
+            self.name,
+            1,
+            f"no column holds times only; the columns are {listed(self._names, _SHOWN)}",
+            hint="name the columns that are milestones",
+            options=(Option("milestones", flag="milestone"),),
+        )
 
     def _agree_on_times(self) -> None:
         """Choose the formats of event times: one that fits all columns, if possible."""
@@ -527,12 +529,6 @@ class TableReader:
             if of is not None and common:
                 types[number] = ColumnType("time", of.missing, common[0])
         self._times = {n: types[n] if n in types else self._typed[n] for n in self._times}
-
-    def _attribute_type(self, number: int, decimal: str) -> ColumnType:
-        if self._kinds is not None:
-            return ColumnType("text", self._options.missing or ())
-        inference = self._seen[number]
-        return inference.attribute_type(self._options.decimal or inference.decimal or decimal)
 
     # --- the times of a row -----------------------------------------------------------
 

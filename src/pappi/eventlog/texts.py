@@ -202,8 +202,12 @@ class CsvSource(TableSource):
 
     def _arrow_reader(self, file: LogFile) -> Iterator[RecordBatch]:
         fields = [str(number) for number in range(len(self.names))]
+        content = file.content
+        if self._encoding != _UTF8:
+            recoded = _Recoded(content, self._encoding, self.name)
+            content = cast("BinaryIO", io.BufferedReader(recoded, _SAMPLE))
         reader = arrow_csv.open_csv(
-            self._as_utf8(file),
+            content,
             read_options=arrow_csv.ReadOptions(
                 block_size=_BLOCK, skip_rows=self._header_lines, column_names=fields
             ),
@@ -283,12 +287,6 @@ class CsvSource(TableSource):
         )
 
     # --- characters -------------------------------------------------------------------
-
-    def _as_utf8(self, file: LogFile) -> BinaryIO:
-        if self._encoding == _UTF8:
-            return file.content
-        recoded = _Recoded(file.content, self._encoding, self.name)
-        return cast("BinaryIO", io.BufferedReader(recoded, _SAMPLE))
 
     def _western(self) -> str:
         """The Windows encoding of Western Europe, if all bytes of the file look like it."""

@@ -181,7 +181,9 @@ class XesParser:
 
     def skip(self, traces: bytes) -> Iterator[RecordBatch]:
         """Leave out traces that were read elsewhere; yields what was read before them."""
-        self._lines_skipped += _lines(traces)
+        if b"\r" in traces:  # a line ends with LF, CR LF or CR
+            traces = traces.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        self._lines_skipped += int(np.count_nonzero(np.frombuffer(traces, np.uint8) == ord("\n")))
         self._hand_over()
         yield from self._taken()
 
@@ -447,13 +449,6 @@ class XesParser:
                 self._numbers[candidate] = number
                 return name
         raise AssertionError("there is always another number")
-
-
-def _lines(text: bytes) -> int:
-    """The number of line ends in the text: LF, CR LF or CR."""
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
 
 
 # --- values --------------------------------------------------------------------------
