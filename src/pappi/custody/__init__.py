@@ -16,10 +16,10 @@ from pappi.custody.imports import (
     Added,
     Imported,
     NewLog,
-    Progress,
     SourceMapping,
     declaration_text,
     declared_in,
 )
 from pappi.custody.names import Selection
 from pappi.custody.trail import ChargePage, Spending, entry_text
+from pappi.eventlog import Progress

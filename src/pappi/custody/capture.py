@@ -37,8 +37,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pappi.custody.imports import EARLIEST_US, LATEST_US
 from pappi.errors import InputError, Refused, UsageError
+from pappi.eventlog import EARLIEST_US, LATEST_US
 from pappi.store import (
     AS_IMPORTED,
     Captured,

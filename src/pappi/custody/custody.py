@@ -45,7 +45,6 @@ from pappi.custody.imports import (
     Declarations,
     Imported,
     NewLog,
-    Progress,
     SourceMapping,
     add_log,
     check_name,
@@ -65,7 +64,7 @@ from pappi.custody.trail import (
     spending_of,
 )
 from pappi.errors import Conflict, NotFound, UsageError
-from pappi.eventlog import EventReader, Profile
+from pappi.eventlog import EventReader, Profile, Progress
 from pappi.ledger import ChargeRecord, EntryKind, Ledger, Mark, Verification, no_progress
 from pappi.ledger import Progress as Watch
 from pappi.mechanisms import mechanism_names, secret_bytes

@@ -34,7 +34,7 @@ from zoneinfo import ZoneInfo
 
 from pappi.engine import Survey, case_level, source_columns, survey
 from pappi.errors import Conflict, DefinitionError, InputError, Option, UsageError
-from pappi.eventlog import EventReader, ImportReport, Profile
+from pappi.eventlog import EARLIEST_US, LATEST_US, EventReader, ImportReport, Profile, Progress
 from pappi.ppinot import (
     Entries,
     Field,
@@ -82,17 +82,12 @@ from pappi.values import (
     day_of,
     did_you_mean,
     listed,
-    midnight_us,
     quoted,
     zone_called,
 )
 
-Progress = Callable[[int, int], None]
-
 # Beyond these years a time is a mistake, and microseconds no longer fit a float exactly.
 EARLIEST, LATEST = date(1800, 1, 1), date(2200, 1, 1)
-EARLIEST_US = midnight_us(EARLIEST, ZoneInfo("UTC"))
-LATEST_US = midnight_us(LATEST, ZoneInfo("UTC"))
 
 _INSPECTED = "inspected"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -219,10 +214,18 @@ def _read(
     events: Path, table: str, reader: EventReader, new: NewLog, progress: Progress
 ) -> ImportReport:
     def accept(report: ImportReport) -> None:
-        """A log that cannot be declared is not imported."""
-        _require_declared(report, new.vocabulary)
+        """A log that cannot be declared is not imported.
+
+        What was not declared must not even be stored: fails closed if a reader gives more.
+        """
+        found = _vocabulary(report)
+        if new.vocabulary is not None and not (
+            found.attributes == dict(new.vocabulary.attributes)
+            and {*found.activities} <= {*new.vocabulary.activities}
+        ):
+            raise ValueError("the log was not opened for what is declared of it")
         _imported_horizon(report, new)
-        check_words(new, _vocabulary(report))
+        check_words(new, found)
 
     try:
         return import_events(events, table, reader, progress, accept)
@@ -231,15 +234,6 @@ def _read(
             f"{reader.name}: there is not enough memory to read this log",
             hint="look for extremely long rows or texts; nothing was imported",
         ) from None
-
-
-def _require_declared(report: ImportReport, vocabulary: Vocabulary | None) -> None:
-    """What was not declared must not even be stored: fails closed if a reader gives more."""
-    if vocabulary is None:
-        return
-    kinds = {column.name: column.kind for column in report.columns}
-    if kinds != dict(vocabulary.attributes) or not {*report.activities} <= {*vocabulary.activities}:
-        raise ValueError("the log was not opened for what is declared of it")
 
 
 def _proposed(name: str, table: str, report: ImportReport, new: NewLog) -> LogDeclaration:

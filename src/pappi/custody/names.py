@@ -39,9 +39,9 @@ from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
-from pappi.custody.imports import NewLog, Progress, check_terms
+from pappi.custody.imports import NewLog, check_terms
 from pappi.errors import Conflict, UsageError
-from pappi.eventlog import ACTIVITY, TIME, EventReader
+from pappi.eventlog import ACTIVITY, TIME, EventReader, Progress
 from pappi.ledger import (
     Account,
     Charge,

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
+    EARLIEST_US,
+    LATEST_US,
     TIME,
     ArrowSchema,
     ArrowType,

@@ -573,7 +573,8 @@ class TypeInference:
         self._any = False
         self.offsets = False
         self.markers_seen: set[str] = set()
-        self._ruled_out: _RuledOut | None = None
+        # The formats that had read all values before, the values that ruled them out, their rows.
+        self._ruled_out: tuple[list[TimeFormat], ArrowArray, NDArray[np.int64]] | None = None
 
     def observe(self, column: ArrowArray) -> None:
         texts = _Bytes.of(column)
@@ -595,7 +596,7 @@ class TypeInference:
             readings = ((format_, _all_written(values, format_)) for format_ in self._times)
             possible = {format_: times for format_, times in readings if times is not None}
             if self._times and not possible:
-                self._ruled_out = _RuledOut(self._times, values, rows)
+                self._ruled_out = (self._times, values, rows)
             self._times = list(possible)
             self.offsets |= any(times.tally[WITH_OFFSET] for times in possible.values())
 
@@ -610,7 +611,13 @@ class TypeInference:
     @property
     def unreadable(self) -> Unreadable | None:
         """The value that ruled out the last possible time format, if there was one."""
-        return None if self._ruled_out is None else self._ruled_out.unreadable()
+        if self._ruled_out is None:
+            return None
+        times, values, rows = self._ruled_out
+        readable = [read_times(values, format_, _NO_ZONE).readable for format_ in times]
+        best = max(range(len(readable)), key=lambda i: int(readable[i].sum()))
+        first = int((~readable[best]).argmax())
+        return Unreadable(int(rows[first]), values[first].as_py(), times[best])
 
     @property
     def decimal(self) -> str:
@@ -662,21 +669,6 @@ class TypeInference:
 
     def _missing(self) -> tuple[str, ...]:
         return tuple(sorted(self.markers_seen)) if self._guess_missing else self._markers
-
-
-@dataclass(frozen=True, slots=True)
-class _RuledOut:
-    """Values, in these rows, that ruled out every format that had read all values before."""
-
-    times: Sequence[TimeFormat]
-    values: ArrowArray
-    rows: NDArray[np.int64]
-
-    def unreadable(self) -> Unreadable:
-        readable = [read_times(self.values, format_, _NO_ZONE).readable for format_ in self.times]
-        best = max(range(len(readable)), key=lambda i: int(readable[i].sum()))
-        first = int((~readable[best]).argmax())
-        return Unreadable(int(self.rows[first]), self.values[first].as_py(), self.times[best])
 
 
 def _all_written(values: ArrowArray, format_: TimeFormat) -> Times | None:
@@ -896,8 +888,7 @@ def format_guess(of: ColumnType, inference: TypeInference, options: ReadOptions)
     name = of.time_format.name
     confusable = CONFUSABLE.get(name)
     if confusable in {format_.name for format_ in inference.possible_times()}:
-        yield Guess("time format", f"{name}, but {confusable} fits as well", "time_format")
+        name += f", but {confusable} fits as well"
     elif "short" in of.time_format.pattern:
-        yield Guess("time format", f"{name}, with years from 1969 to 2068", "time_format")
-    else:
-        yield Guess("time format", name, "time_format")
+        name += ", with years from 1969 to 2068"
+    yield Guess("time format", name, "time_format")

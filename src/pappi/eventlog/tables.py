@@ -53,6 +53,8 @@ from pappi.eventlog.inference import (
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
+    EARLIEST_US,
+    LATEST_US,
     TIME,
     ArrowArray,
     ArrowSchema,
@@ -111,7 +113,6 @@ _NAMING = {
 _IDS = ("id", "key", "number", "nummer", "nr", "no")
 _LIFECYCLE = "lifecycle:transition"
 _SAMPLED = 1000
-_EARLIEST_US, _LATEST_US = -5_364_662_400_000_000, 7_258_118_400_000_000  # the years 1800 to 2200
 
 
 class TableReader:
@@ -636,7 +637,7 @@ class TableReader:
 
 def _within_reach(times: ArrowArray, present: ArrowArray) -> NDArray[np.bool_]:
     """False for rows with a time that cannot be read, or whose year is out of range."""
-    reach = pc.and_(pc.greater_equal(times, _EARLIEST_US), pc.less(times, _LATEST_US))
+    reach = pc.and_(pc.greater_equal(times, EARLIEST_US), pc.less(times, LATEST_US))
     return _truths(pc.or_(pc.invert(present), pc.fill_null(reach, fill_value=False)))
 
 

@@ -47,13 +47,13 @@ from pappi.eventlog.log import (
     no_progress,
 )
 from pappi.eventlog.xes_parser import (
-    ARROW_TYPES,
     CASE_EXTRA,
     END_OF_TRACE,
     EVENT_EXTRA,
     NAME,
     NOTICES,
     TIME_KEY,
+    TYPES,
     UNTYPED_TIME,
     Buffer,
     ColumnSet,
@@ -313,7 +313,7 @@ def _values(of: Attributes, layout: Layout, dates: DateReader, *, escaped: bool)
         values = [read(text) for text in different]
     except (ValueError, OverflowError):
         raise Irregular from None
-    return pa.array(values, ARROW_TYPES[of.tag]).take(encoded.indices)
+    return pa.array(values, TYPES[of.tag].arrow).take(encoded.indices)
 
 
 def _spread(of: Attributes, values: ArrowArray, layout: Layout) -> ArrowArray:

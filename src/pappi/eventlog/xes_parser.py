@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import count, repeat
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from xml.parsers import expat
 from zoneinfo import ZoneInfo
 
@@ -53,29 +53,24 @@ from pappi.values import Kind
 Value: TypeAlias = str | int | float | bool
 Node: TypeAlias = dict[str, Any]
 
-KINDS: Mapping[str, Kind] = {
-    "string": Kind.TEXT,
-    "id": Kind.TEXT,
-    "date": Kind.TIME,
-    "int": Kind.NUMBER,
-    "float": Kind.NUMBER,
-    "boolean": Kind.TRUTH,
+
+class XesType(NamedTuple):
+    """What a type of XES is stored as, and what a value of it is, in words."""
+
+    kind: Kind
+    arrow: str
+    expected: str = "a text"
+
+
+TYPES: Mapping[str, XesType] = {
+    "string": XesType(Kind.TEXT, "string"),
+    "id": XesType(Kind.TEXT, "string"),
+    "date": XesType(Kind.TIME, "int64", "a date such as 2010-09-30T17:24:07.000+02:00"),
+    "int": XesType(Kind.NUMBER, "int64", "a whole number"),
+    "float": XesType(Kind.NUMBER, "double", "a number"),
+    "boolean": XesType(Kind.TRUTH, "bool", "true or false"),
 }
-EXPECTED: Mapping[str, str] = {
-    "date": "a date such as 2010-09-30T17:24:07.000+02:00",
-    "int": "a whole number",
-    "float": "a number",
-    "boolean": "true or false",
-}
-ARROW_TYPES = {
-    "string": "string",
-    "id": "string",
-    "json": "string",
-    "date": "int64",
-    "int": "int64",
-    "float": "float64",
-    "boolean": "bool",
-}
+_JSON = XesType(Kind.TEXT, "string")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # The second day of the year 1: on the first, an offset may lead into the year 0.
@@ -312,9 +307,8 @@ class XesParser:
 
     def _unusual_event_attribute(self, tag: str, attributes: Mapping[str, str]) -> None:
         """An attribute of a new column, or one that does not fit a column."""
-        key = self._key(tag, attributes)
-        if tag not in KINDS or "value" not in attributes:
-            self._keep(tag, attributes)
+        key = self._key_of_value(tag, attributes)
+        if key is None:
             return
         column = self.columns.event_column(tag, key)
         value = self._value(tag, attributes, column)
@@ -326,9 +320,8 @@ class XesParser:
         self.tally[UNTYPED_TIME] += key == TIME_KEY
 
     def _trace_attribute(self, tag: str, attributes: Mapping[str, str]) -> None:
-        key = self._key(tag, attributes)
-        if tag not in KINDS or "value" not in attributes:
-            self._keep(tag, attributes)
+        key = self._key_of_value(tag, attributes)
+        if key is None:
             return
         self._attribute = (tag, attributes)
         if key == NAME and self._case_name is None:
@@ -343,12 +336,16 @@ class XesParser:
             return
         self._trace_values[column] = value
 
-    def _key(self, tag: str, attributes: Mapping[str, str]) -> str:
-        if "key" not in attributes and tag in KINDS:
+    def _key_of_value(self, tag: str, attributes: Mapping[str, str]) -> str | None:
+        """The key, if a column can hold such a value; otherwise None, and the element is kept."""
+        if "key" not in attributes and tag in TYPES:
             raise self._defect(
                 f"a <{tag}> attribute has no key", "every XES attribute needs key and value"
             )
-        return attributes.get("key", "")
+        if tag in TYPES and "value" in attributes:
+            return attributes["key"]
+        self._keep(tag, attributes)
+        return None
 
     def _value(self, tag: str, attributes: Mapping[str, str], column: Buffer) -> Value | None:
         """The value, or None if it is a number that no column can hold."""
@@ -360,7 +357,7 @@ class XesParser:
             return None
         except ValueError:
             raise self._defect(
-                f"{attributes['key']!r} is {text[:80]!r}, which is not {EXPECTED[tag]}",
+                f"{attributes['key']!r} is {text[:80]!r}, which is not {TYPES[tag].expected}",
                 "correct the value in the source system or leave the attribute out",
             ) from None
 
@@ -619,7 +616,7 @@ class ColumnSet:
         arrays = {}
         for buffer in (*self._core, *filled):
             buffer.values.extend(repeat(None, rows - len(buffer.values)))
-            arrays[buffer.field] = pa.array(buffer.values, ARROW_TYPES[buffer.type])
+            arrays[buffer.field] = pa.array(buffer.values, TYPES.get(buffer.type, _JSON).arrow)
             buffer.values.clear()
         return pa.record_batch(arrays)
 
@@ -644,7 +641,7 @@ class ColumnSet:
             Column(
                 buffer.field,
                 names.get(buffer.field, buffer.name),
-                KINDS.get(buffer.type, Kind.TEXT),
+                TYPES.get(buffer.type, _JSON).kind,
                 buffer.type,
             )
             for buffer in self._optional()

@@ -334,14 +334,21 @@ def needs_rewriting(ledger: Path) -> bool:
 
 def rewrite(old: Path, new: Path) -> None:
     """Rewrite the ledger in the file `old` into the file `new`."""
-    journal = list(_translated(list(_entries(old))))
+    translation, (opening, *entries) = _Translation(), _entries(old)
+    end = entries[-1] if entries else opening
+    continues = {"format": opening.payload["format"], "seq": end.seq, "digest": end.digest}
+    identity = opening_payload(secret_bytes(_IDENTITY_BYTES).hex())
+    last = extend(None, opening.at, EntryKind.OPENING, {**identity, "continues": continues})
+    journal = [last]
+    for entry in entries:
+        last = extend(last, entry.at, entry.kind, translation.of(entry))
+        journal.append(last)
     standing_now = standing(journal)
     with closing(sqlite3.connect(new)) as connection, connection:
         for statement in TABLES:
             connection.execute(statement)
         rows = [(e.seq, e.at, e.kind, e.body, e.digest) for e in journal]
         connection.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
-        last = standing_now.last
         connection.execute("INSERT INTO head VALUES (1, ?, ?)", (last.seq, last.digest))
         connection.executemany(
             "INSERT INTO account VALUES (?, ?, ?, ?, ?)",
@@ -365,20 +372,6 @@ def _entries(ledger: Path) -> Iterator[Entry]:
             raise broken(ledger.name, fault.sentence) from fault
         except sqlite3.Error as error:
             raise broken(ledger.name, str(error)) from error
-
-
-def _translated(old: list[Entry]) -> Iterator[Entry]:
-    translation = _Translation()
-    end = old[-1]
-    identity = secret_bytes(_IDENTITY_BYTES).hex()
-    continues = {"format": old[0].payload["format"], "seq": end.seq, "digest": end.digest}
-    last = extend(
-        None, old[0].at, EntryKind.OPENING, {**opening_payload(identity), "continues": continues}
-    )
-    yield last
-    for entry in old[1:]:
-        last = extend(last, entry.at, entry.kind, translation.of(entry))
-        yield last
 
 
 class _Translation:
