@@ -580,7 +580,7 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         others = [log for log in known.values() if log.source is not None]
         _require_own_secret(name, given, others)
         mapped = CheckedMapping(name, given, new.terms.timezone)
-        source, kinds = mapped.source(), mapped.kinds()
+        source, kinds = mapped.source(), mapped.kinds
         if not given.again:
             # Each log has a budget: the same rows declared twice would have two.
             for other in others:
@@ -659,6 +659,9 @@ class CheckedMapping:
                 "the source has no such table, or it may not be read",
                 hint="pass --table SCHEMA.TABLE, and check the database user's rights",
             )
+        self.kinds = {
+            name: kind or self._kind(column) for name, (column, kind) in given.attributes.items()
+        }
 
     def source(self) -> EventSource:
         given = self._given
@@ -672,16 +675,12 @@ class CheckedMapping:
                 None if given.order is None else MappedColumn(given.order, self._form(given.order))
             ),
             attributes={
-                name: self._mapped(column, kind or self._kind(column))
-                for name, (column, kind) in given.attributes.items()
+                name: self._mapped(column, self.kinds[name])
+                for name, (column, _) in given.attributes.items()
             },
             secret=self._secret,
             guarded=self._password is not None,
         )
-
-    def kinds(self) -> dict[str, Kind]:
-        given = self._given.attributes
-        return {name: kind or self._kind(column) for name, (column, kind) in given.items()}
 
     def _form(self, column: str) -> ColumnForm:
         if column not in self._forms:
