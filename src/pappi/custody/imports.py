@@ -580,7 +580,7 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         others = [log for log in known.values() if log.source is not None]
         _require_own_secret(name, given, others)
         mapped = CheckedMapping(name, given, new.terms.timezone)
-        source, kinds = mapped.source(), mapped.kinds
+        source = mapped.source()
         if not given.again:
             # Each log has a budget: the same rows declared twice would have two.
             for other in others:
@@ -594,7 +594,16 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         events = declarations.files.events
         reading = SourceRead(source, scratch=events.with_name(f"{events.name}.tmp"))
         surveyed = survey(reading)
-        log = _surveyed_log(f"source_{declarations.number()}", name, new, source, kinds, surveyed)
+        if len(surveyed.activities) > _MOST_ACTIVITIES:
+            raise InputError(
+                f"this source has more than {_MOST_ACTIVITIES:,} activities",
+                hint="does --activity name the right column?",
+            )
+        vocabulary = Vocabulary(surveyed.activities, mapped.kinds)
+        check_words(new, vocabulary)
+        horizon = _horizon(surveyed.first_us, surveyed.last_us, new, grows=True)
+        data = f"source_{declarations.number()}"
+        log = declared(name, data, vocabulary, new, horizon, source)
         if log.terms.unit.column is not None:
             _require_case_level(reading, log.table, log.terms.unit.column, log.public.vocabulary)
         declarations.declare(log)
@@ -614,25 +623,6 @@ def _require_own_secret(name: str, given: SourceMapping, others: Iterable[LogDec
                 f"variable, {variable}",
                 hint="choose a name that differs by more than -, _ and capital letters",
             )
-
-
-def _surveyed_log(
-    data: str,
-    name: str,
-    new: NewLog,
-    source: EventSource,
-    kinds: Mapping[str, Kind],
-    surveyed: Survey,
-) -> LogDeclaration:
-    if len(surveyed.activities) > _MOST_ACTIVITIES:
-        raise InputError(
-            f"this source has more than {_MOST_ACTIVITIES:,} activities",
-            hint="does --activity name the right column?",
-        )
-    vocabulary = Vocabulary(surveyed.activities, dict(kinds))
-    check_words(new, vocabulary)
-    horizon = _horizon(surveyed.first_us, surveyed.last_us, new, grows=True)
-    return declared(name, data, vocabulary, new, horizon, source)
 
 
 # --- the owner's column mapping, checked against the source --------------------------

@@ -23,7 +23,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +77,7 @@ from pappi.values import Kind, closest
 # --- which column is the case, which the activity, which the time --------------------
 
 
-_SHOWN = 30
+_SHOWN, _FEW = 30, 3
 # Best first, written without case, blanks and punctuation.
 _USUAL_NAMES = {
     "case": (
@@ -589,7 +589,7 @@ class TableReader:
                 for marker in of.missing:
                     columns.setdefault(marker, []).append(self._names[number])
             for marker, holders in columns.items():
-                yield Guess(repr(marker), f"means no value in {_listed(holders)}", "missing")
+                yield Guess(repr(marker), f"means no value in {listed(holders, _FEW)}", "missing")
 
     def _inferred_attributes(self) -> dict[int, ColumnType]:
         return {n: of for n, of in self._attributes.items() if isinstance(of, ColumnType)}
@@ -601,7 +601,7 @@ class TableReader:
             types = self._inferred_attributes()
             holders = [self._names[n] for n, of in types.items() if of.decimal == sign]
             if holders:
-                yield Guess("decimal sign", f"{label}, in {_listed(holders)}", "decimal")
+                yield Guess("decimal sign", f"{label}, in {listed(holders, _FEW)}", "decimal")
 
     def _notices(self) -> Iterator[str]:
         yield from self._source.notices()
@@ -622,7 +622,7 @@ class TableReader:
         unclear = [self._names[number] for number in texts if self._seen[number].unclear_numbers]
         if unclear and self._options.decimal is None:
             yield (
-                f"{_listed(unclear)}: 1,234 may be 1.234 or 1234, so they are kept as texts; "
+                f"{listed(unclear, _FEW)}: 1,234 may be 1.234 or 1234, so they are kept as texts; "
                 "set the decimal separator with the option decimal"
             )
         if self._options.missing is not None:
@@ -696,11 +696,6 @@ def _in_words(words: Sequence[str], last: str) -> str:
 
 def _plain(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
-
-
-def _listed(names: list[str]) -> str:
-    listing = ", ".join(map(repr, names[:3]))
-    return listing if len(names) <= 3 else f"{listing} and {len(names) - 3} other columns"
 
 
 # --- columns that come with types: Parquet, Arrow, data frames ----------------------------
@@ -783,42 +778,6 @@ class StoredType:
     notice: str = ""
 
 
-def stored_type(arrow_type: ArrowType) -> StoredType:
-    if types.is_dictionary(arrow_type):
-        arrow_type = arrow_type.value_type
-    if str(arrow_type) in ("null", "string", "large_string", "string_view"):
-        return StoredType(Kind.TEXT, "text", _cast_to("string"))
-    if types.is_boolean(arrow_type):
-        return StoredType(Kind.TRUTH, "boolean", _cast_to("bool"))
-    if types.is_timestamp(arrow_type) or types.is_date(arrow_type):
-        return StoredType(Kind.TIME, "time", _time)
-    if types.is_duration(arrow_type):
-        return StoredType(Kind.DURATION, "duration", _duration)
-    return _stored_number(arrow_type) or StoredType(
-        Kind.TEXT, "json", _json, f"holds {arrow_type}: kept as JSON text"
-    )
-
-
-def _stored_number(arrow_type: ArrowType) -> StoredType | None:
-    if types.is_uint64(arrow_type):  # may exceed 64 bits with a sign
-        return StoredType(Kind.TEXT, "text", _cast_to("string"), "holds uint64: kept as text")
-    if types.is_integer(arrow_type):
-        return StoredType(Kind.NUMBER, "integer", _cast_to("int64"))
-    if types.is_floating(arrow_type):
-        return StoredType(Kind.NUMBER, "float", _cast_to("float64"))
-    if types.is_decimal(arrow_type):
-        notice = f"holds {arrow_type}: kept as the nearest double"
-        return StoredType(Kind.NUMBER, "float", _nearest_doubles, notice)
-    return None
-
-
-def _cast_to(name: str) -> Callable[[ArrowArray, LogClock], ArrowArray]:
-    def cast(column: ArrowArray, _clock: LogClock) -> ArrowArray:
-        return column.cast(pa.type_for_alias(name))
-
-    return cast
-
-
 def _nearest_doubles(column: ArrowArray, _clock: LogClock) -> ArrowArray:
     """By way of text: Arrow's own conversion scales by a double, and is off for one price in ten.
 
@@ -859,3 +818,34 @@ def _json(column: ArrowArray, _clock: LogClock) -> ArrowArray:
         for value in column.to_pylist()
     )
     return pa.array(list(texts), pa.string())
+
+
+def _cast_to(name: str) -> Callable[[ArrowArray, LogClock], ArrowArray]:
+    return lambda column, _clock: column.cast(pa.type_for_alias(name))
+
+
+_TEXTS = ("null", "string", "large_string", "string_view")
+# The first that an Arrow type is decides.
+_STORED: Sequence[tuple[Callable[[ArrowType], bool], StoredType]] = (
+    (lambda of: str(of) in _TEXTS, StoredType(Kind.TEXT, "text", _cast_to("string"))),
+    (types.is_boolean, StoredType(Kind.TRUTH, "boolean", _cast_to("bool"))),
+    (types.is_timestamp, StoredType(Kind.TIME, "time", _time)),
+    (types.is_date, StoredType(Kind.TIME, "time", _time)),
+    (types.is_duration, StoredType(Kind.DURATION, "duration", _duration)),
+    # It may exceed 64 bits with a sign.
+    (types.is_uint64, StoredType(Kind.TEXT, "text", _cast_to("string"), "kept as text")),
+    (types.is_integer, StoredType(Kind.NUMBER, "integer", _cast_to("int64"))),
+    (types.is_floating, StoredType(Kind.NUMBER, "float", _cast_to("float64"))),
+    (
+        types.is_decimal,
+        StoredType(Kind.NUMBER, "float", _nearest_doubles, "kept as the nearest double"),
+    ),
+    (lambda _of: True, StoredType(Kind.TEXT, "json", _json, "kept as JSON text")),
+)
+
+
+def stored_type(arrow_type: ArrowType) -> StoredType:
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    of = next(stored for is_one, stored in _STORED if is_one(arrow_type))
+    return replace(of, notice=f"holds {arrow_type}: {of.notice}") if of.notice else of
