@@ -310,14 +310,10 @@ class _Walk:
         elif entry.kind == EntryKind.CANCEL:
             for key in cancelled_in(entry.payload):
                 del self.cells[key]
-        elif entry.kind == EntryKind.EXACT:
+        elif entry.kind in (EntryKind.EXACT, EntryKind.PROFILE):
             # Apart from the acts, which frequent views would otherwise hide.
-            view = entry.payload
+            view = {"ppis": ["profile of the log"], "count": 1, **entry.payload}
             look = Look(entry.seq, entry.at, view["by"], tuple(view["ppis"]), view["count"])
-            self.looks.setdefault(view["log"], []).append(look)
-        elif entry.kind == EntryKind.PROFILE:
-            view = entry.payload
-            look = Look(entry.seq, entry.at, view["by"], ("profile of the log",), 1)
             self.looks.setdefault(view["log"], []).append(look)
         elif entry.kind != EntryKind.OPENING:
             self._act(entry)

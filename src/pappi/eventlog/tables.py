@@ -151,6 +151,8 @@ class TableReader:
         self._start = self._said("start")
         self._milestones = tuple(self._names.index(name) for name in options.milestones)
         self._taken = {n for n in (case, activity, self._time_of_day) if n is not None}
+        if self._typed:  # what the types show to be lacking is refused before anything is read
+            self._to_observe()
 
     def batches(self, progress: Progress = no_progress) -> Batches:
         """As for every reader; progress counts rows where there is no file."""
