@@ -123,6 +123,6 @@ def test_a_removal_that_forgets_what_it_left_would_be_caught(
 ) -> None:
     root = begun(tmp_path, asked=True).root
     killed_at("recorded", root)
-    monkeypatch.setattr("pappi.custody.removal.sweep_within", lambda _: frozenset())
+    monkeypatch.setattr("pappi.custody.custody.sweep_within", lambda _: frozenset())
     pappi.open(root).remove_log("small")
     assert left_in(root) == (("events_1",), True)

@@ -11,7 +11,7 @@ import pytest
 
 from pappi.errors import InputError, LogFormatError, UsageError
 from pappi.eventlog import Batches, Progress, ReadOptions, Reread, no_progress, open_log
-from pappi.eventlog.tables import TextReader
+from pappi.eventlog.tables import TableReader
 from pappi.values import Kind
 from tests.imported_log import Imported, imported
 from tests.shared_data import shared_data
@@ -287,7 +287,7 @@ def test_what_the_end_of_a_file_shows_counts_from_its_beginning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
 ) -> None:
     """Read on trust, given up, and read again: the same as looked through first."""
-    monkeypatch.setattr("pappi.eventlog.delimited._BLOCK", 256)
+    monkeypatch.setattr("pappi.eventlog.texts._BLOCK", 256)
     times, values = SHOWN_LATE[late]
     rows = [f'c{n // 3},a,"{t}","{v}"' for n, (t, v) in enumerate(zip(times, values, strict=True))]
     path = tmp_path / "log.csv"
@@ -295,22 +295,22 @@ def test_what_the_end_of_a_file_shows_counts_from_its_beginning(
     path.write_bytes(text.encode("cp1252" if "encoding" in late else "utf-8"))
     options = ReadOptions(timezone="Europe/Berlin")
     given_up = []
-    drafted = TextReader.draft
+    drafted = TableReader.draft
 
-    def watched(reader: TextReader, progress: Progress = no_progress) -> Batches:
+    def watched(reader: TableReader, progress: Progress = no_progress) -> Batches:
         try:
             yield from drafted(reader, progress)
         except Reread:
             given_up.append(late)
             raise
 
-    monkeypatch.setattr(TextReader, "draft", watched)
+    monkeypatch.setattr(TableReader, "draft", watched)
     on_trust = imported(tmp_path, path, options)
     assert given_up == ([] if late in NOTHING_ELSE else [late])
 
-    def never(_reader: TextReader, _progress: Progress = no_progress) -> Batches:
+    def never(_reader: TableReader, _progress: Progress = no_progress) -> Batches:
         yield from ()
         raise Reread
 
-    monkeypatch.setattr(TextReader, "draft", never)
+    monkeypatch.setattr(TableReader, "draft", never)
     assert on_trust == imported(tmp_path, path, options)

@@ -145,6 +145,24 @@ def test_event_times_may_be_texts(tmp_path: Path) -> None:
     assert imported(tmp_path, one(timestamp=texts)).rows[0]["ts_us"] == NOON_US
 
 
+def test_times_as_texts_are_read_by_all_of_them_however_they_begin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first may be of January or of July; the second, read later, says which."""
+    monkeypatch.setattr("pappi.eventlog.tables._ROWS", 1)
+    texts = pa.array(["01/07/2020 12:00", "13/07/2020 12:00"])
+    log = imported(tmp_path, pa.table({"case": ["c", "c"], "activity": ["a", "b"], "time": texts}))
+    assert [row["ts_us"] for row in log.rows] == [NOON_US, NOON_US + 12 * 86_400 * 10**6]
+    assert "dd/mm/yyyy" in [guess.guess for guess in log.report.guesses]
+
+
+def test_a_table_whose_types_show_no_time_is_refused_before_it_is_read() -> None:
+    with pytest.raises(LogFormatError, match="no column looks like the timestamp"):
+        open_log(one(timestamp=pa.array([7])).rename_columns(["case", "activity", "when else"]))
+    with pytest.raises(LogFormatError, match="no column holds times only"):
+        open_log(one(timestamp=pa.array([7])), ReadOptions(wide=True))
+
+
 def test_event_times_may_be_counts_if_the_owner_says_of_what(tmp_path: Path) -> None:
     counts = one(timestamp=pa.array([NOON_US // 1000]))
     with pytest.raises(LogFormatError, match="not times"):

@@ -16,9 +16,8 @@ import pytest
 from pappi.errors import LogFormatError
 from pappi.eventlog import ReadOptions, RecordBatch, open_log
 from pappi.eventlog import xes as reading
-from pappi.eventlog.xes import XesParser
-from pappi.eventlog.xes_bulk import BulkReader, Irregular
-from pappi.eventlog.xes_columns import DateReader
+from pappi.eventlog.xes import BulkReader, Irregular
+from pappi.eventlog.xes_parser import DateReader, XesParser
 from tests.shared_data import shared_data
 
 

@@ -33,7 +33,6 @@ from pappi.store import (
     LAYOUT,
     MARKER,
     LedgerSession,
-    LogDeclaration,
     Registry,
     WorkspaceFiles,
     event_files,
@@ -78,7 +77,14 @@ def back_up(files: WorkspaceFiles, to: Path) -> Backup:
             if (files.root / name).exists():
                 parts[name] = _copied(files.root / name, folder / name)
         parts |= {f"{_EVENTS}/{path.name}": path for path in event_files(files.events)}
-        head = _head(files, folder, marked)
+        if files.ledger_url() is None:
+            with open_ledger(folder / "ledger.sqlite") as ledger:
+                ledger.require(marked)
+                head = ledger.head()
+            _fold(folder / "ledger.sqlite")
+        else:
+            with files.open_ledger() as ledger:
+                head = ledger.head()
         MarkFile(folder / _MARK).begin(head)
         parts[_MARK] = folder / _MARK
         made = datetime.now(UTC).isoformat(timespec="seconds")
@@ -156,17 +162,6 @@ def restore(archive: Path, root: Path) -> Backup:
     return backup
 
 
-def _head(files: WorkspaceFiles, folder: Path, marked: Mark) -> Mark:
-    if files.ledger_url() is not None:
-        with files.open_ledger() as ledger:
-            return ledger.head()
-    with open_ledger(folder / "ledger.sqlite") as ledger:
-        ledger.require(marked)
-        head = ledger.head()
-    _fold(folder / "ledger.sqlite")
-    return head
-
-
 def _require_head(ledger: Ledger, head: Mark) -> None:
     if ledger.head() != head:
         raise InputError("the ledger in the backup does not match its manifest")
@@ -238,7 +233,9 @@ def _unpacked(archive: Path, root: Path, existing: Collection[str]) -> tuple[Bac
             )
         listed = manifest["files"]
         others = {name for name in listed if name not in _NAMES}
-        if not {MARKER, "key", _MARK} <= listed.keys() or not all(map(_is_events, others)):
+        if not {MARKER, "key", _MARK} <= listed.keys() or not all(
+            map(_EVENT_FILE.fullmatch, others)
+        ):
             raise InputError(f"{archive} is not a backup of a workspace")
         for name, digest in listed.items():
             if name != MARKER and name not in existing:
@@ -259,10 +256,6 @@ def _unpacked(archive: Path, root: Path, existing: Collection[str]) -> tuple[Bac
             sync_folder(root / _EVENTS)
         sync_folder(root)
         return Backup(Mark.read(manifest["head"]), manifest["made"]), marker
-
-
-def _is_events(name: str) -> bool:
-    return _EVENT_FILE.fullmatch(name) is not None
 
 
 @contextmanager
@@ -330,7 +323,13 @@ def accept_rollback(files: WorkspaceFiles, by: str = "owner") -> LostEntries:
 
         def act() -> Mapping[str, JSON]:
             registry = Registry().advanced(ledger.news(None))
-            frozen = {log.name: _frozen(log) for log in registry.logs.values()}
+            frozen: JSON = {
+                log.name: [
+                    max(today(log.terms.zone), log.public.until).isoformat(),
+                    log.terms.total_budget is not None,
+                ]
+                for log in registry.logs.values()
+            }
             lost: JSON = {
                 "after": loss.head.seq,
                 "from": loss.first,
@@ -342,8 +341,3 @@ def accept_rollback(files: WorkspaceFiles, by: str = "owner") -> LostEntries:
         ledger.append(EntryKind.ROLLBACK, act)
         files.mark.begin(ledger.head())
     return loss
-
-
-def _frozen(log: LogDeclaration) -> JSON:
-    day = max(today(log.terms.zone), log.public.until)
-    return [day.isoformat(), log.terms.total_budget is not None]

@@ -37,8 +37,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pappi.custody.imports import EARLIEST_US, LATEST_US
 from pappi.errors import InputError, Refused, UsageError
+from pappi.eventlog import EARLIEST_US, LATEST_US
 from pappi.store import (
     AS_IMPORTED,
     Captured,
@@ -104,7 +104,7 @@ def event_of(written: object, number: int = 1) -> CapturedEvent:
         id=_name(written.get("id"), "id", number),
         case=_name(written.get("case"), "case", number),
         activity=_name(written.get("activity"), "activity", number),
-        time_us=_time_us(written.get("time"), "time", number),
+        time_us=_time_us(written.get("time"), "'time'", number),
         attributes=dict(attributes),
     )
 
@@ -135,7 +135,7 @@ def _checked(event: CapturedEvent, log: LogDeclaration, number: int) -> Captured
     """The event as it is stored, checked against the limits whoever sent it."""
     for field in ("id", "case", "activity"):
         _name(getattr(event, field), field, number)
-    _within_years(event.time_us, "time", number)
+    _within_years(event.time_us, "'time'", number)
     declared = log.public.vocabulary.attributes
     for name in event.attributes:
         if name not in declared:
@@ -218,13 +218,13 @@ def is_unicode(text: str) -> bool:
 def _time_us(value: object, field: str, number: int) -> int:
     match = _TIME.fullmatch(value) if isinstance(value, str) else None
     if match is None:
-        raise _wrong(number, f"has no time with an offset in {_shown(field)}", _TIME_HINT)
+        raise _wrong(number, f"has no time with an offset in {field}", _TIME_HINT)
     day, clock, fraction, offset = match.groups()
     try:
         whole = datetime.fromisoformat(f"{day}T{clock}{offset.upper()}")
         seconds = (whole - _EPOCH) // timedelta(seconds=1)
     except (ValueError, OverflowError):
-        raise _wrong(number, f"has no real time in {_shown(field)}", _TIME_HINT) from None
+        raise _wrong(number, f"has no real time in {field}", _TIME_HINT) from None
     micros = int((fraction or "0")[:6].ljust(6, "0"))
     return _within_years(seconds * _SECOND_US + micros, field, number)
 
@@ -232,11 +232,7 @@ def _time_us(value: object, field: str, number: int) -> int:
 def _within_years(time_us: object, field: str, number: int) -> int:
     if isinstance(time_us, int) and EARLIEST_US <= time_us < LATEST_US:
         return time_us
-    raise _wrong(number, f"has no time of the years 1800 to 2199 in {_shown(field)}", _TIME_HINT)
-
-
-def _shown(field: str) -> str:
-    return f"'{field}'" if field in _FIELDS else field
+    raise _wrong(number, f"has no time of the years 1800 to 2199 in {field}", _TIME_HINT)
 
 
 def _wrong(number: int, sentence: str, hint: str = "nothing was captured") -> InputError:

@@ -1,4 +1,23 @@
-"""What the owner of a workspace can do with it. Every act is an entry of the journal."""
+"""What the owner of a workspace can do with it. Every act is an entry of the journal.
+
+Renaming a log, and removing one, is mostly needed after an import that went wrong. As long as
+nothing was charged for a log, both are clean. A removed log loses its declaration, its grants and
+its events, and its name is free; a log imported under the same name is another one
+(`LogDeclaration.data`) with nothing spent. The removal is on record.
+
+Once something was charged, the record has to stay. Removing a log then deletes its events, which
+are personal data, and nothing else: what was charged stays charged, what was released can be
+replayed, and the name stays taken, so that no new log gets a fresh budget under it. Renaming
+is refused then: accounts, the keys of releases and the files of analysts refer to the name, and a
+release that is no longer found would be charged a second time.
+
+If part of the ledger was lost, every log counts as charged that could have been.
+
+A removal takes effect with its journal entry; it is decided inside the transaction, after which
+nothing new can be charged. Then the events are deleted. If a crash comes in between, the next
+change of the workspace deletes them, and so does the same call again. A release that was charged
+before and not drawn yet fails and stays charged: there is nothing left to draw it from.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +26,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from functools import partial
 from itertools import islice, takewhile
 
 from pappi.custody.capture import (
@@ -27,16 +45,16 @@ from pappi.custody.imports import (
     Declarations,
     Imported,
     NewLog,
-    Progress,
     SourceMapping,
     add_log,
+    check_name,
     create_log,
     import_log,
     inspect_log,
     sweep,
+    sweep_within,
 )
 from pappi.custody.names import Selection, refuse_unwithdrawable, select_names
-from pappi.custody.removal import Removal, Removed
 from pappi.custody.trail import (
     ChargePage,
     Spending,
@@ -46,8 +64,8 @@ from pappi.custody.trail import (
     spending_of,
 )
 from pappi.errors import Conflict, NotFound, UsageError
-from pappi.eventlog import EventReader, Profile
-from pappi.ledger import ChargeRecord, Entry, EntryKind, Ledger, Mark, Verification, no_progress
+from pappi.eventlog import EventReader, Profile, Progress
+from pappi.ledger import ChargeRecord, EntryKind, Ledger, Mark, Verification, no_progress
 from pappi.ledger import Progress as Watch
 from pappi.mechanisms import secret_bytes, understood_names
 from pappi.planning import Proposal
@@ -74,6 +92,7 @@ from pappi.values import (
     Right,
     Role,
     Vocabulary,
+    quoted,
     require_name,
 )
 
@@ -96,6 +115,14 @@ class TrailEntry:
     def by(self) -> str:
         """Who did it: an owner, or the analyst who pays; empty if nobody is named."""
         return done_by(self.what)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A log that was removed; if it was `charged`, its record and its name stay."""
+
+    log: str
+    charged: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,27 +245,67 @@ class Custody:
 
     def subscribers(self, name: str) -> tuple[str, ...]:
         """The analysts who subscribe to a log."""
-        with self._opened() as (_, registry):
-            of_log = (kept for kept in registry.subscriptions.values() if kept.log == name)
-            return tuple(dict.fromkeys(subscription.analyst for subscription in of_log))
+        of_log = (kept for kept in self._registry.subscriptions.values() if kept.log == name)
+        return tuple(dict.fromkeys(subscription.analyst for subscription in of_log))
 
     def rename(self, name: str, new: str) -> LogDeclaration:
         """Give a log another name, as long as nothing was charged for it."""
-        with self._session.ledger() as ledger:
-            return self._removal(ledger).rename(name, new)
+        with self._session.ledger() as ledger, self._declarations(ledger).changing():
+            ledger.append(EntryKind.RENAME, lambda: self._renaming(ledger, name, new))
+            return self._session.registry(ledger).log(new)
 
     def check_rename(self, name: str, new: str) -> None:
         """Refuse what `rename` would refuse, and change nothing."""
         with self._session.ledger() as ledger:
-            self._removal(ledger).renaming(name, new)
+            self._renaming(ledger, name, new)
+
+    def _renaming(self, ledger: Ledger, name: str, new: str) -> Mapping[str, JSON]:
+        registry = self._session.registry(ledger)
+        registry.log(name)
+        check_name(new, registry.logs)
+        _refuse_subscribed(registry, name)
+        if _is_charged(ledger, registry, name):
+            raise Conflict(
+                f"{quoted(name)} cannot be renamed: budget was spent under this name",
+                hint="past releases and accounts refer to the name, and would be charged again "
+                "under another",
+            )
+        if _is_charged(ledger, registry, new):
+            raise Conflict(
+                f"budget was spent under the name {quoted(new)}", hint="choose another name"
+            )
+        return {"log": name, "to": new, "by": self._by}
 
     def remove(self, name: str) -> Removed:
         """Remove a log and its events from disk; what was charged and released stays on record.
 
         As long as nothing was charged, its name is free afterwards. Subscriptions must have ended.
+        A second call finishes what a crash has interrupted.
         """
+
+        def act() -> Mapping[str, JSON]:
+            registry = self._session.registry(ledger)
+            log = registry.log(name)
+            _refuse_subscribed(registry, name)
+            charged = _is_charged(ledger, registry, name)
+            return {"log": name, "data": log.data, "charged": charged, "by": self._by}
+
         with self._session.ledger() as ledger:
-            return self._removal(ledger).remove(name)
+            declarations = self._declarations(ledger)
+            with declarations.changing():
+                swept = sweep_within(declarations)
+                logs = self._session.registry(ledger).logs
+                if name in logs and logs[name].removed:
+                    return Removed(name, charged=True)
+                removals = (entry.payload for entry in ledger.acts(EntryKind.REMOVE))
+                # The events that were just swept may be those of a log that had this name.
+                if name not in logs and any(
+                    removal["log"] == name and removal["data"] in swept for removal in removals
+                ):
+                    return Removed(name, charged=False)
+                ledger.append(EntryKind.REMOVE, act)
+                sweep_within(declarations)
+                return Removed(name, charged=name in self._session.registry(ledger).logs)
 
     def withdraw_names(
         self, name: str, activities: Sequence[str] = (), attributes: Sequence[str] = ()
@@ -266,12 +333,10 @@ class Custody:
         return self.log(name)
 
     def logs(self) -> tuple[LogDeclaration, ...]:
-        with self._opened() as (_, registry):
-            return tuple(registry.logs.values())
+        return tuple(self._registry.logs.values())
 
     def log(self, name: str) -> LogDeclaration:
-        with self._opened() as (_, registry):
-            return registry.log(name)
+        return self._registry.log(name)
 
     def grant(
         self, name: str, per_block: Epsilon, total_budget: Epsilon | None = None
@@ -302,8 +367,7 @@ class Custody:
             self._act(ledger, EntryKind.WITHDRAW, {"log": name, "analyst": analyst})
 
     def grants(self) -> tuple[Grant, ...]:
-        with self._opened() as (_, registry):
-            return tuple(registry.grants.values())
+        return tuple(self._registry.grants.values())
 
     def issue_key(
         self,
@@ -312,10 +376,29 @@ class Custody:
         rights: Collection[Right] | None = None,
         expires: datetime | None = None,
     ) -> IssuedKey:
-        """A new key, for an owner or for the analyst of that name."""
-        issued = _new_key(role, name, rights, expires)
+        """A new key, for an owner or for the analyst of that name.
+
+        It has all rights of its role, or some of them.
+        """
+        require_name(name, f"the bearer of an {role}'s key")
+        chosen = RIGHTS[role] if rights is None else frozenset(rights)
+        if not chosen or not chosen <= RIGHTS[role]:
+            raise UsageError(
+                f"an {role}'s key can have the rights {', '.join(sorted(RIGHTS[role]))}",
+                hint="name at least one of them; leave the option out for all",
+            )
+        now = datetime.now(UTC)
+        if expires is not None and (expires.tzinfo is None or expires <= now):
+            raise UsageError(
+                "the expiry of a key must lie in the future",
+                hint="write e.g. 2027-01-31T00:00:00+00:00",
+            )
+        identity = secret_bytes(_ID_BYTES).hex()
+        random = base64.urlsafe_b64encode(secret_bytes(_SECRET_BYTES)).rstrip(b"=").decode("ascii")
+        record = KeyRecord(identity, role, name, chosen, now, expires)
+        issued = IssuedKey(record, f"pappi_{identity}_{random}")
         with self._opened() as (ledger, _):
-            self._act(ledger, EntryKind.KEY, key_payload(issued.record, digest_of(issued.secret)))
+            self._act(ledger, EntryKind.KEY, key_payload(record, digest_of(issued.secret)))
         return issued
 
     def revoke_key(self, identity: str) -> KeyRecord:
@@ -329,13 +412,11 @@ class Custody:
             return replace(key, revoked=True)
 
     def all_keys(self) -> tuple[KeyRecord, ...]:
-        with self._opened() as (_, registry):
-            return tuple(registry.keys.values())
+        return tuple(self._registry.keys.values())
 
     def key_of(self, secret: str, now: datetime) -> KeyRecord:
         """Whose key this is; NotAuthenticated if it is nobody's."""
-        with self._opened() as (_, registry):
-            return registry.key_of(secret, now)
+        return self._registry.key_of(secret, now)
 
     def stop(self, reason: str) -> None:
         """Refuse every answer, including replays, until `resume`. Analysts see the reason."""
@@ -351,13 +432,18 @@ class Custody:
 
     def stopped(self) -> str | None:
         """The reason why nothing is answered, or None."""
-        with self._opened() as (_, registry):
-            return registry.stopped
+        return self._registry.stopped
 
     def trail(self, after: int = 0, limit: int = 100) -> tuple[TrailEntry, ...]:
         """What happened after an entry of the journal, oldest first."""
         with self._session.ledger() as ledger:
-            return tuple(map(_trail_entry, islice(ledger.entries(after + 1), limit)))
+            return tuple(
+                TrailEntry(
+                    *(entry.seq, entry.at, entry.kind),
+                    {name: part for name, part in entry.payload.items() if name not in _KEPT_BACK},
+                )
+                for entry in islice(ledger.entries(after + 1), limit)
+            )
 
     def declared_before(self, entries: Collection[TrailEntry]) -> Mapping[int, Mapping[str, JSON]]:
         """For each declaration among the entries, the one before it of the same log."""
@@ -401,8 +487,7 @@ class Custody:
 
     def length(self) -> int:
         """How many entries the journal has."""
-        with self._opened() as (_, registry):
-            return _length(registry)
+        return _length(self._registry)
 
     def exact(self, catalogue: Catalogue) -> tuple[ExactAnswer, ...]:
         """The non-private values of a catalogue; the view is recorded first."""
@@ -449,6 +534,12 @@ class Custody:
         log.require_kept()
         return log
 
+    @property
+    def _registry(self) -> Registry:
+        """What holds by now."""
+        with self._opened() as (_, registry):
+            return registry
+
     @contextmanager
     def _opened(self) -> Iterator[tuple[Ledger, Registry]]:
         with self._session.ledger() as ledger:
@@ -461,10 +552,6 @@ class Custody:
             number=lambda: len(ledger.acts(EntryKind.DECLARE)) + 1,
             declare=lambda log: self._act(ledger, EntryKind.DECLARE, log.to_json()),
         )
-
-    def _removal(self, ledger: Ledger) -> Removal:
-        registry = partial(self._session.registry, ledger)
-        return Removal(self._declarations(ledger), ledger, registry, self._by)
 
     def _change(
         self, ledger: Ledger, name: str, change: Callable[[LogDeclaration], LogDeclaration]
@@ -489,29 +576,16 @@ def _length(registry: Registry) -> int:
     return registry.last.seq if registry.last else 0
 
 
-def _trail_entry(entry: Entry) -> TrailEntry:
-    shown = {name: item for name, item in entry.payload.items() if name not in _KEPT_BACK}
-    return TrailEntry(entry.seq, entry.at, entry.kind, shown)
+def _is_charged(ledger: Ledger, registry: Registry, name: str) -> bool:
+    """Whether anything was charged or reserved under a name, as far as anybody knows."""
+    used = (balance.used.nano for balance in ledger.balances(name).values())
+    return name in registry.frozen or any(used)
 
 
-def _new_key(
-    role: Role, name: str, rights: Collection[Right] | None, expires: datetime | None
-) -> IssuedKey:
-    """A key with all rights of its role, or with some of them."""
-    require_name(name, f"the bearer of an {role}'s key")
-    chosen = RIGHTS[role] if rights is None else frozenset(rights)
-    if not chosen or not chosen <= RIGHTS[role]:
-        raise UsageError(
-            f"an {role}'s key can have the rights {', '.join(sorted(RIGHTS[role]))}",
-            hint="name at least one of them; leave the option out for all",
-        )
-    now = datetime.now(UTC)
-    if expires is not None and (expires.tzinfo is None or expires <= now):
-        raise UsageError(
-            "the expiry of a key must lie in the future",
-            hint="write e.g. 2027-01-31T00:00:00+00:00",
-        )
-    identity = secret_bytes(_ID_BYTES).hex()
-    random = base64.urlsafe_b64encode(secret_bytes(_SECRET_BYTES)).rstrip(b"=").decode("ascii")
-    record = KeyRecord(identity, role, name, chosen, now, expires)
-    return IssuedKey(record, f"pappi_{identity}_{random}")
+def _refuse_subscribed(registry: Registry, name: str) -> None:
+    for subscription in registry.subscriptions.values():
+        if subscription.log == name:
+            raise Conflict(
+                f"{quoted(subscription.analyst)} subscribes to {quoted(name)}",
+                hint="withdraw this analyst's access first: that ends their subscriptions",
+            )

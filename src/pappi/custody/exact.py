@@ -13,6 +13,7 @@ import hashlib
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import repeat, starmap
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -44,7 +45,7 @@ from pappi.ppinot import (
 )
 from pappi.report import shortened
 from pappi.store import LogDeclaration
-from pappi.values import JSON, By, ExactAnswer, Kind, Period, Unit
+from pappi.values import JSON, By, ExactAnswer, Kind, Period
 
 # The journal keeps every view for good: a catalogue of thousands must not swell it.
 _MOST_NAMED = 20
@@ -99,19 +100,21 @@ def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswe
             if last in windows
         }
     groups = grouping.keys if grouping else (None,)
-    shown, view = _Shown(ppi.id, ppi.shown_unit), ppi.view
+    unit, view = ppi.shown_unit, ppi.view
+    # Of a PPI there may be tens of thousands of answers.
+    answer = partial(_answer, ppi.id, unit.name, float(unit.factor))
     answers = (
-        (period, group, part)
+        (period, group, _above(ppi.measure, row))
         for period, columns in figures.items()
-        for group, part in zip(groups, _formula(ppi.measure, columns), strict=True)
+        for group, *row in zip(groups, *columns, strict=True)
     )
     if not isinstance(view, Comparing):
-        yield from starmap(shown.answer, answers)
+        yield from starmap(answer, answers)
         return
     every = {(period, group): part for period, group, part in answers}
     for first, second in compared_pairs(view, every, ppi.scope.grid):
         group = None if isinstance(view, Between) else first[1]
-        yield shown.answer(first[0], group, _compared(every[first], every[second], view.by))
+        yield answer(first[0], group, _compared(every[first], every[second], view.by))
 
 
 _Column: TypeAlias = list["_Part"]
@@ -193,16 +196,14 @@ def _counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> list[int]:
     return list(np.diff(np.concatenate(([0], np.cumsum(holds)))[cuts]).tolist())
 
 
-def _formula(formula: MultiInstance, columns: Sequence[_Column]) -> _Column:
-    """A formula of its variables; or one measure alone."""
-    if isinstance(formula, AggregatedMeasure):
-        (alone,) = columns
-        return alone
-    return [_above(formula, row) for row in zip(*columns, strict=True)]
-
-
 def _above(formula: MultiInstance, row: Sequence[_Part]) -> _Part:
-    """The same for one group; `cases` and `beyond` are of the variable with the most beyond."""
+    """A formula of its variables in one group, or one measure alone.
+
+    `cases` and `beyond` are those of the variable with the most beyond.
+    """
+    if isinstance(formula, AggregatedMeasure):
+        (alone,) = row
+        return alone
     paths = (path for path, _ in aggregated_measures(formula))
     parts = dict(zip(paths, row, strict=True))
     value = value_above(formula, {path: part.value for path, part in parts.items()})
@@ -213,24 +214,17 @@ def _above(formula: MultiInstance, row: Sequence[_Part]) -> _Part:
     return _Part(value, within, most.cases, most.beyond)
 
 
-class _Shown:
-    """How the answers of a PPI are shown: there may be tens of thousands."""
-
-    def __init__(self, ppi: str, unit: Unit) -> None:
-        self._ppi, self._unit, self._factor = ppi, unit.name, float(unit.factor)
-
-    def answer(self, period: Period, group: str | None, part: _Part) -> ExactAnswer:
-        value, clipped, cases, beyond = part
-        return ExactAnswer(
-            self._ppi,
-            period,
-            group,
-            None if value is None else float(value) / self._factor,
-            self._unit,
-            None if clipped is None else float(clipped) / self._factor,
-            cases,
-            beyond,
-        )
+def _answer(
+    ppi: str, unit: str, factor: float, period: Period, group: str | None, part: _Part
+) -> ExactAnswer:
+    value, clipped, cases, beyond = part
+    return ExactAnswer(
+        *(ppi, period, group),
+        None if value is None else float(value) / factor,
+        unit,
+        None if clipped is None else float(clipped) / factor,
+        *(cases, beyond),
+    )
 
 
 # --- a first catalogue from the profile ----------------------------------------------

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -34,7 +34,7 @@ from zoneinfo import ZoneInfo
 
 from pappi.engine import Survey, case_level, source_columns, survey
 from pappi.errors import Conflict, DefinitionError, InputError, Option, UsageError
-from pappi.eventlog import EventReader, ImportReport, Profile
+from pappi.eventlog import EARLIEST_US, LATEST_US, EventReader, ImportReport, Profile, Progress
 from pappi.ppinot import (
     Entries,
     Field,
@@ -42,7 +42,6 @@ from pappi.ppinot import (
     Problems,
     Record,
     ScalarNode,
-    Values,
     Written,
     file_text,
     one_word_of,
@@ -83,17 +82,12 @@ from pappi.values import (
     day_of,
     did_you_mean,
     listed,
-    midnight_us,
     quoted,
     zone_called,
 )
 
-Progress = Callable[[int, int], None]
-
 # Beyond these years a time is a mistake, and microseconds no longer fit a float exactly.
 EARLIEST, LATEST = date(1800, 1, 1), date(2200, 1, 1)
-EARLIEST_US = midnight_us(EARLIEST, ZoneInfo("UTC"))
-LATEST_US = midnight_us(LATEST, ZoneInfo("UTC"))
 
 _INSPECTED = "inspected"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -220,10 +214,18 @@ def _read(
     events: Path, table: str, reader: EventReader, new: NewLog, progress: Progress
 ) -> ImportReport:
     def accept(report: ImportReport) -> None:
-        """A log that cannot be declared is not imported."""
-        _require_declared(report, new.vocabulary)
+        """A log that cannot be declared is not imported.
+
+        What was not declared must not even be stored: fails closed if a reader gives more.
+        """
+        found = _vocabulary(report)
+        if new.vocabulary is not None and not (
+            found.attributes == dict(new.vocabulary.attributes)
+            and {*found.activities} <= {*new.vocabulary.activities}
+        ):
+            raise ValueError("the log was not opened for what is declared of it")
         _imported_horizon(report, new)
-        check_words(new, _vocabulary(report))
+        check_words(new, found)
 
     try:
         return import_events(events, table, reader, progress, accept)
@@ -232,15 +234,6 @@ def _read(
             f"{reader.name}: there is not enough memory to read this log",
             hint="look for extremely long rows or texts; nothing was imported",
         ) from None
-
-
-def _require_declared(report: ImportReport, vocabulary: Vocabulary | None) -> None:
-    """What was not declared must not even be stored: fails closed if a reader gives more."""
-    if vocabulary is None:
-        return
-    kinds = {column.name: column.kind for column in report.columns}
-    if kinds != dict(vocabulary.attributes) or not {*report.activities} <= {*vocabulary.activities}:
-        raise ValueError("the log was not opened for what is declared of it")
 
 
 def _proposed(name: str, table: str, report: ImportReport, new: NewLog) -> LogDeclaration:
@@ -488,23 +481,17 @@ def declared_in(path: Path, new: NewLog) -> NewLog:
 
 def declaration_text(log: LogDeclaration) -> str:
     """The declaration file of a log; reading it back gives the same declaration."""
-    return "\n".join((*_HEAD, *_lines(log))) + "\n"
-
-
-def _lines(log: LogDeclaration) -> Iterator[str]:
     vocabulary = log.public.vocabulary
-    activities = (f"  - {quoted_text(name)}" for name in vocabulary.activities)
-    yield from _filled("activities:", activities, "[]")
-    attributes = (f"  {quoted_text(name)}: {kind}" for name, kind in vocabulary.attributes.items())
-    yield from _filled("attributes:", attributes, "{}")
-    yield f"from: {log.public.first}"
-    yield f"until: {log.public.until - timedelta(days=1)}"
-
-
-def _filled(key: str, lines: Iterable[str], nothing: str) -> Iterator[str]:
-    filled = tuple(lines)
-    yield key if filled else f"{key} {nothing}"
-    yield from filled
+    activities = [f"  - {quoted_text(name)}" for name in vocabulary.activities]
+    attributes = [f"  {quoted_text(name)}: {kind}" for name, kind in vocabulary.attributes.items()]
+    lines = (
+        *_HEAD,
+        *(("activities:", *activities) if activities else ("activities: []",)),
+        *(("attributes:", *attributes) if attributes else ("attributes: {}",)),
+        f"from: {log.public.first}",
+        f"until: {log.public.until - timedelta(days=1)}",
+    )
+    return "\n".join(lines) + "\n"
 
 
 def _day(node: ScalarNode, problems: Problems) -> date | None:
@@ -513,10 +500,6 @@ def _day(node: ScalarNode, problems: Problems) -> date | None:
     except ValueError:
         problems.add(node.position, f"{quoted(node.text)} is not a calendar day")
         return None
-
-
-def _named(values: Values, _problems: Problems) -> list[tuple[ScalarNode, Kind]]:
-    return values.named
 
 
 _ACTIVITY_NAME = Written("the name of an activity", lambda node, _: node.text, "Register", r".")
@@ -534,7 +517,7 @@ _ATTRIBUTES = Field(
     Record(
         "the attributes",
         (),
-        _named,
+        lambda values, _: values.named,
         Entries("the name of an attribute", "write e.g. cost: number", _KIND, r"."),
     ),
     "Attribute names, each with its kind.",
@@ -552,6 +535,14 @@ _DECLARATION = Record(
 _NUMBERS = (ColumnForm.WHOLE, ColumnForm.FLOAT, ColumnForm.DECIMAL)
 _CLOCKS = (ColumnForm.INSTANT, ColumnForm.WALL_CLOCK, ColumnForm.DAY)
 _MOST_ACTIVITIES = 10_000
+# What a column is read as, by its own form, to be of a kind.
+_READ_AS: Mapping[Kind, Mapping[ColumnForm, ColumnForm]] = {
+    Kind.TEXT: dict.fromkeys(ColumnForm, ColumnForm.TEXT),
+    Kind.TRUTH: {ColumnForm.TRUTH: ColumnForm.TRUTH},
+    Kind.NUMBER: {form: form for form in _NUMBERS},
+    Kind.DURATION: dict.fromkeys(_NUMBERS, ColumnForm.SECONDS),
+    Kind.TIME: {ColumnForm.WHOLE: ColumnForm.MICROSECONDS, **{form: form for form in _CLOCKS}},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,7 +580,7 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         others = [log for log in known.values() if log.source is not None]
         _require_own_secret(name, given, others)
         mapped = CheckedMapping(name, given, new.terms.timezone)
-        source, kinds = mapped.source(), mapped.kinds()
+        source = mapped.source()
         if not given.again:
             # Each log has a budget: the same rows declared twice would have two.
             for other in others:
@@ -603,7 +594,16 @@ def add_log(declarations: Declarations, name: str, given: SourceMapping, new: Ne
         events = declarations.files.events
         reading = SourceRead(source, scratch=events.with_name(f"{events.name}.tmp"))
         surveyed = survey(reading)
-        log = _surveyed_log(f"source_{declarations.number()}", name, new, source, kinds, surveyed)
+        if len(surveyed.activities) > _MOST_ACTIVITIES:
+            raise InputError(
+                f"this source has more than {_MOST_ACTIVITIES:,} activities",
+                hint="does --activity name the right column?",
+            )
+        vocabulary = Vocabulary(surveyed.activities, mapped.kinds)
+        check_words(new, vocabulary)
+        horizon = _horizon(surveyed.first_us, surveyed.last_us, new, grows=True)
+        data = f"source_{declarations.number()}"
+        log = declared(name, data, vocabulary, new, horizon, source)
         if log.terms.unit.column is not None:
             _require_case_level(reading, log.table, log.terms.unit.column, log.public.vocabulary)
         declarations.declare(log)
@@ -625,25 +625,6 @@ def _require_own_secret(name: str, given: SourceMapping, others: Iterable[LogDec
             )
 
 
-def _surveyed_log(
-    data: str,
-    name: str,
-    new: NewLog,
-    source: EventSource,
-    kinds: Mapping[str, Kind],
-    surveyed: Survey,
-) -> LogDeclaration:
-    if len(surveyed.activities) > _MOST_ACTIVITIES:
-        raise InputError(
-            f"this source has more than {_MOST_ACTIVITIES:,} activities",
-            hint="does --activity name the right column?",
-        )
-    vocabulary = Vocabulary(surveyed.activities, dict(kinds))
-    check_words(new, vocabulary)
-    horizon = _horizon(surveyed.first_us, surveyed.last_us, new, grows=True)
-    return declared(name, data, vocabulary, new, horizon, source)
-
-
 # --- the owner's column mapping, checked against the source --------------------------
 
 
@@ -654,7 +635,11 @@ class CheckedMapping:
         self._secret = secret_name(log)
         require_public(given.url, self._secret)
         require_names(given.attributes)
-        self._given = replace(given, url=_rooted(given.url))
+        place = given.url.removeprefix(f"{System.PARQUET}:")
+        if _open(given) and "://" not in place:
+            # Files by their whole path: the next command may be given elsewhere.
+            given = replace(given, url=f"{System.PARQUET}:{Path(place).absolute()}")
+        self._given = given
         self._zone = timezone
         self._table = _table(given)
         self._password = None if _open(given) else os.environ.get(self._secret) or None
@@ -664,6 +649,9 @@ class CheckedMapping:
                 "the source has no such table, or it may not be read",
                 hint="pass --table SCHEMA.TABLE, and check the database user's rights",
             )
+        self.kinds = {
+            name: kind or self._kind(column) for name, (column, kind) in given.attributes.items()
+        }
 
     def source(self) -> EventSource:
         given = self._given
@@ -677,16 +665,12 @@ class CheckedMapping:
                 None if given.order is None else MappedColumn(given.order, self._form(given.order))
             ),
             attributes={
-                name: self._mapped(column, kind or self._kind(column))
-                for name, (column, kind) in given.attributes.items()
+                name: self._mapped(column, self.kinds[name])
+                for name, (column, _) in given.attributes.items()
             },
             secret=self._secret,
             guarded=self._password is not None,
         )
-
-    def kinds(self) -> dict[str, Kind]:
-        given = self._given.attributes
-        return {name: kind or self._kind(column) for name, (column, kind) in given.items()}
 
     def _form(self, column: str) -> ColumnForm:
         if column not in self._forms:
@@ -722,29 +706,13 @@ class CheckedMapping:
                 f"the times in {quoted(column)} have no time zone, and the log's zone is not UTC",
                 hint="create a view at the source that adds the zone",
             )
-        read = _read_as(form, kind)
+        read = _READ_AS[kind].get(form)
         if read is None:
             raise UsageError(
                 f"the column {quoted(column)} holds a {form}, not a {kind}",
                 hint="choose another column, or another kind",
             )
         return MappedColumn(column, read)
-
-
-def _read_as(form: ColumnForm, kind: Kind) -> ColumnForm | None:
-    match kind:
-        case Kind.TEXT:
-            return ColumnForm.TEXT
-        case Kind.TRUTH:
-            return form if form is ColumnForm.TRUTH else None
-        case Kind.NUMBER:
-            return form if form in _NUMBERS else None
-        case Kind.DURATION:
-            return ColumnForm.SECONDS if form in _NUMBERS else None
-        case Kind.TIME:
-            if form is ColumnForm.WHOLE:
-                return ColumnForm.MICROSECONDS
-            return form if form in _CLOCKS else None
 
 
 def _table(given: SourceMapping) -> tuple[str, ...]:
@@ -763,11 +731,3 @@ def _table(given: SourceMapping) -> tuple[str, ...]:
 def _open(given: SourceMapping) -> bool:
     """Files are read without a password."""
     return system_of(given.url) is System.PARQUET
-
-
-def _rooted(url: str) -> str:
-    """Files by their whole path: the next command may be given elsewhere."""
-    if system_of(url) is not System.PARQUET:
-        return url
-    place = url.removeprefix(f"{System.PARQUET}:")
-    return url if "://" in place else f"{System.PARQUET}:{Path(place).absolute()}"

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
@@ -39,9 +40,9 @@ from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
-from pappi.custody.imports import NewLog, Progress, check_terms
+from pappi.custody.imports import NewLog, check_terms
 from pappi.errors import Conflict, UsageError
-from pappi.eventlog import ACTIVITY, TIME, EventReader
+from pappi.eventlog import ACTIVITY, TIME, EventReader, Progress
 from pappi.ledger import (
     Account,
     Charge,
@@ -176,9 +177,7 @@ def bounded_counts(
 
 def _charge(name: str, new: NewLog, selection: Selection, candidates: tuple[Name, ...]) -> Charge:
     """The candidates are recorded as a digest only: those that are not chosen stay private."""
-    if new.first is None or new.until is None:
-        raise ValueError("terms that were checked have a horizon")
-    blocks = tuple(new.terms.blocks.periods(new.first, new.until))
+    blocks = tuple(new.terms.blocks.periods(*_days(new)))
     listed = canonical_json([list(candidate) for candidate in candidates])
     settings: dict[str, JSON] = {
         "candidates": hashlib.sha256(listed.encode("ascii")).hexdigest(),
@@ -204,18 +203,21 @@ def _charge(name: str, new: NewLog, selection: Selection, candidates: tuple[Name
 def _names_by_unit(
     files: WorkspaceFiles, reader: EventReader, new: NewLog, progress: Progress
 ) -> Iterable[AbstractSet[Name]]:
-    """The names that each case or person has, within the log's days."""
+    """The names that each case or person has, of cases whose anchor lies in the log's days."""
+    zone = ZoneInfo(new.terms.timezone)
+    begin, end = (midnight_us(day, zone) for day in _days(new))
+    anchor = min if new.terms.anchor is CaseBorder.START else max
+    units: dict[str, set[Name]] = {}
     with staging(files.events) as folder:
-        events = folder / "counted"
-        import_events(events, _TABLE, reader, progress)
-        units: dict[str, set[Name]] = {}
-        for unit, names in _cases(events, new):
-            units.setdefault(unit, set()).update(names)
+        import_events(folder / _TABLE, _TABLE, reader, progress)
+        for unit, times, names in _cases(folder / _TABLE, new):
+            if begin <= anchor(times) < end:
+                units.setdefault(unit, set()).update(names)
     return units.values()
 
 
-def _cases(events: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
-    """The unit of each case and the names it has, if its anchor lies in the log's days."""
+def _cases(events: Path, new: NewLog) -> Iterator[tuple[str, list[int], set[Name]]]:
+    """The unit of each case, the times of its events, and the names it has."""
     attributes = tuple((new.vocabulary or Vocabulary(())).attributes)
     columns = (FIRST_POSITION, TIME, ACTIVITY, *attributes)
     query = exp.select(*map(column, columns)).from_(table(_TABLE)).order_by(column(POSITION))
@@ -223,11 +225,9 @@ def _cases(events: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
         rows = connection.execute(query.sql("duckdb"))
         stored = (row for batch in iter(lambda: rows.fetchmany(_ROWS), []) for row in batch)
         for number, of_case in groupby(stored, key=itemgetter(0)):
-            times, names, persons = (
-                [],
-                set(),
-                {str(number)} if new.terms.unit.column is None else set(),
-            )
+            times: list[int] = []
+            names = set[Name]()
+            persons = {str(number)} if new.terms.unit.column is None else set[str]()
             for _, at, activity, *values in of_case:
                 times += [] if at is None else [at]
                 names |= set() if activity is None else {("activity", activity)}
@@ -235,16 +235,14 @@ def _cases(events: Path, new: NewLog) -> Iterator[tuple[str, set[Name]]]:
                 names.update(("attribute", name) for name in present)
                 persons |= {str(v) for n, v in present.items() if n == new.terms.unit.column}
             # A case of nobody, or of two persons, is dropped, as in every release.
-            if times and len(persons) == 1 and _in_horizon(times, new):
-                yield persons.pop(), names
+            if times and len(persons) == 1:
+                yield persons.pop(), times, names
 
 
-def _in_horizon(times: list[int], new: NewLog) -> bool:
+def _days(new: NewLog) -> tuple[date, date]:
     if new.first is None or new.until is None:
-        return False
-    zone = ZoneInfo(new.terms.timezone)
-    anchor = min(times) if new.terms.anchor is CaseBorder.START else max(times)
-    return midnight_us(new.first, zone) <= anchor < midnight_us(new.until, zone)
+        raise ValueError("terms that were checked have a horizon")
+    return new.first, new.until
 
 
 # --- withdrawing names ---------------------------------------------------------------

@@ -58,7 +58,9 @@ def entry_text(kind: str, payload: Payload, before: Payload | None = None) -> st
             parts = ((part(payload), part(before)) for part in (_sealed, _budget))
             changes = [f"{now} (before: {then})" for now, then in parts if now != then]
             return f"Log {payload['name']}: {'; '.join(changes) or 'declared again'}"
-        terms = f"{_sealed(payload)}, {_budget(payload)}{_read_at(payload)}"
+        source = payload.get("source")
+        place = f", read from {place_text(source['url'], source['table'])}" if source else ""
+        terms = f"{_sealed(payload)}, {_budget(payload)}{place}"
         return f"Log {payload['name']} declared: {terms}"
     words = _WORDS.get(kind)
     return words(payload) if words else kind
@@ -67,11 +69,6 @@ def entry_text(kind: str, payload: Payload, before: Payload | None = None) -> st
 def done_by(payload: Payload) -> str:
     """Who did what an entry says; empty if it names nobody."""
     return str(payload.get("by") or payload.get("analyst") or "")
-
-
-def _read_at(payload: Payload) -> str:
-    source = payload.get("source")
-    return f", read from {place_text(source['url'], source['table'])}" if source else ""
 
 
 def _sealed(payload: Payload) -> str:
@@ -85,32 +82,10 @@ def _budget(payload: Payload) -> str:
     return f"ε {Epsilon(payload['block_budget'])} per block{in_all}"
 
 
-def _granted(payload: Payload) -> str:
-    share = Epsilon(payload["per_block"])
-    return f"{payload['analyst']} granted ε {share} of each block of {payload['log']}"
-
-
 def _key(payload: Payload) -> str:
     until = f", until {payload['expires'][:10]}" if payload["expires"] else ""
     rights = ", ".join(payload["rights"])
     return f"Key {payload['id']} issued to {payload['role']} {payload['name']}: {rights}{until}"
-
-
-def _erased(payload: Payload) -> str:
-    counts = f"{payload['cases']:,} cases with {payload['events']:,} events"
-    return f"{counts} of {payload['log']} deleted, named by {', '.join(payload['by what'])}"
-
-
-def _withdrawn(payload: Payload) -> str:
-    names = ", ".join(map(repr, (*payload["activities"], *payload["attributes"])))
-    return f"Names withdrawn from {payload['log']}: {names}"
-
-
-def _removed(payload: Payload) -> str:
-    events = "its events are deleted, what was released stays"
-    return (
-        f"Log {payload['log']} removed: {events if payload['charged'] else 'nothing was charged'}"
-    )
 
 
 def _looked(payload: Payload) -> str:
@@ -126,25 +101,16 @@ def _reserved(payload: Payload) -> str:
     return f"{payload['question']['ppi']} reserved: {_price(payload)}"
 
 
-def _given_up(payload: Payload) -> str:
-    if "cells" in payload:
-        return f"{len(payload['cells']):,} reservations released"
-    return f"Reservation {payload['key'][:_DIGITS]}… released"
-
-
 def _rolled_back(payload: Payload) -> str:
     lost = payload["lost"]
     first, mark = lost["from"], lost["mark"]
     gone = "an unknown part" if first is None or mark is None else f"entries {first} to {mark}"
-    return f"Loss of {gone} of the ledger accepted; blocks up to then frozen: {_frozen(payload)}"
-
-
-def _frozen(payload: Payload) -> str:
     frozen = (
         f"all of {log}" if whole else f"{log} until {day}"
         for log, (day, whole) in payload["frozen"].items()
     )
-    return ", ".join(frozen) or "there was no log"
+    until = ", ".join(frozen) or "there was no log"
+    return f"Loss of {gone} of the ledger accepted; blocks up to then frozen: {until}"
 
 
 def _price(payload: Payload) -> str:
@@ -156,7 +122,10 @@ def _price(payload: Payload) -> str:
 
 _WORDS: Mapping[str, Callable[[Payload], str]] = {
     EntryKind.OPENING: lambda _payload: "Ledger opened",
-    EntryKind.GRANT: _granted,
+    EntryKind.GRANT: lambda payload: (
+        f"{payload['analyst']} granted ε {Epsilon(payload['per_block'])} of each block of "
+        f"{payload['log']}"
+    ),
     EntryKind.WITHDRAW: lambda payload: (
         f"Grant of {payload['analyst']} for {payload['log']} withdrawn"
     ),
@@ -170,18 +139,32 @@ _WORDS: Mapping[str, Callable[[Payload], str]] = {
     EntryKind.END: lambda _payload: "Subscription ended",
     EntryKind.KEEP: lambda payload: f"Query about {payload['log']} saved",
     EntryKind.FORGET: lambda _payload: "Saved query removed",
-    EntryKind.ERASE: _erased,
+    EntryKind.ERASE: lambda payload: (
+        f"{payload['cases']:,} cases with {payload['events']:,} events of {payload['log']} "
+        f"deleted, named by {', '.join(payload['by what'])}"
+    ),
     EntryKind.ROLLBACK: _rolled_back,
     EntryKind.REFORMAT: lambda payload: f"Ledger upgraded to format {payload['format']}",
-    EntryKind.WITHDRAW_NAMES: _withdrawn,
+    EntryKind.WITHDRAW_NAMES: lambda payload: (
+        f"Names withdrawn from {payload['log']}: "
+        f"{', '.join(map(repr, (*payload['activities'], *payload['attributes'])))}"
+    ),
     EntryKind.EXACT: _looked,
     EntryKind.PROFILE: lambda payload: f"Profile of {payload['log']} viewed",
     EntryKind.RENAME: lambda payload: f"Log {payload['log']} renamed: now {payload['to']}",
-    EntryKind.REMOVE: _removed,
+    EntryKind.REMOVE: lambda payload: (
+        f"Log {payload['log']} removed: its events are deleted, what was released stays"
+        if payload["charged"]
+        else f"Log {payload['log']} removed: nothing was charged"
+    ),
     EntryKind.CHARGE: lambda payload: f"{payload['question']['ppi']} charged: {_price(payload)}",
     EntryKind.RESERVE: _reserved,
     EntryKind.RELEASE: lambda payload: f"Result recorded for {payload['key'][:_DIGITS]}…",
-    EntryKind.CANCEL: _given_up,
+    EntryKind.CANCEL: lambda payload: (
+        f"{len(payload['cells']):,} reservations released"
+        if "cells" in payload
+        else f"Reservation {payload['key'][:_DIGITS]}… released"
+    ),
 }
 
 
@@ -213,27 +196,15 @@ class ChargePage:
 
 
 def spending_of(log: LogDeclaration, balances: Balances, registry: Registry) -> Spending:
-    return Spending(
-        lines=tuple(_lines(log, balances, registry)),
-        in_all=balances.get(Account(log.name), Balance()),
-        analysts=tuple(_analysts(log, balances, registry)),
-    )
-
-
-def _lines(log: LogDeclaration, balances: Balances, registry: Registry) -> Iterator[BudgetLine]:
-    """A line for each sealed block, and for other blocks with charges or reservations."""
+    """A line for each sealed block, and for other blocks with charges or reservations; a share
+    for every analyst who was granted one, or has spent or reserved something without one.
+    """
     labels = dict.fromkeys(
         block.label for block in log.terms.blocks.periods(log.public.first, log.public.until)
     )
     labels |= dict.fromkeys(sorted(account.block for account in balances if account.is_block))
-    for label in labels:
-        balance = balances.get(Account(log.name, label), Balance())
-        frozen = registry.is_frozen(log, label)
-        yield BudgetLine(label, log.terms.block_budget, balance.spent, balance.held, frozen=frozen)
-
-
-def _analysts(log: LogDeclaration, balances: Balances, registry: Registry) -> Iterator[Share]:
-    """Every analyst who was granted a share, or has spent or reserved something without one."""
+    of_blocks = {label: balances.get(Account(log.name, label), Balance()) for label in labels}
+    frozen = {label: registry.is_frozen(log, label) for label in labels}
     spent: dict[str, list[Epsilon]] = {}
     for account, balance in balances.items():
         if account.analyst:
@@ -241,10 +212,18 @@ def _analysts(log: LogDeclaration, balances: Balances, registry: Registry) -> It
     granted = {
         who: grant.per_block for (of, who), grant in registry.grants.items() if of == log.name
     }
+    shares = []
     for who in sorted(granted.keys() | spent.keys()):
         amounts = [amount for amount in spent.get(who, ()) if amount.nano]
-        most = max(amounts, default=ZERO)
-        yield Share(who, granted.get(who), most, len(amounts))
+        shares.append(Share(who, granted.get(who), max(amounts, default=ZERO), len(amounts)))
+    return Spending(
+        lines=tuple(
+            BudgetLine(label, log.terms.block_budget, of.spent, of.held, frozen=frozen[label])
+            for label, of in of_blocks.items()
+        ),
+        in_all=balances.get(Account(log.name), Balance()),
+        analysts=tuple(shares),
+    )
 
 
 def charges_before(ledger: Ledger, log: str | None, before: int, limit: int) -> ChargePage:
@@ -331,14 +310,10 @@ class _Walk:
         elif entry.kind == EntryKind.CANCEL:
             for key in cancelled_in(entry.payload):
                 del self.cells[key]
-        elif entry.kind == EntryKind.EXACT:
+        elif entry.kind in (EntryKind.EXACT, EntryKind.PROFILE):
             # Apart from the acts, which frequent views would otherwise hide.
-            view = entry.payload
+            view = {"ppis": ["profile of the log"], "count": 1, **entry.payload}
             look = Look(entry.seq, entry.at, view["by"], tuple(view["ppis"]), view["count"])
-            self.looks.setdefault(view["log"], []).append(look)
-        elif entry.kind == EntryKind.PROFILE:
-            view = entry.payload
-            look = Look(entry.seq, entry.at, view["by"], ("profile of the log",), 1)
             self.looks.setdefault(view["log"], []).append(look)
         elif entry.kind != EntryKind.OPENING:
             self._act(entry)

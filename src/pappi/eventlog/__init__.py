@@ -5,21 +5,23 @@ gives typed batches of events in file order and, at the end, says what it found 
 what it guessed (`log`). Nothing here knows where events are stored.
 
     log          the interface: batches, columns, guesses, options, and the report of an import
-    declared     a log read as it was declared beforehand, and nothing else of it
-    xes          XES, streamed through expat; `xes_bulk` reads the usual form by the megabyte, and
-                 both fill `xes_columns`
-    tables       tables of texts, Parquet files, Arrow tables, pandas and polars data frames
-    texts        tables of texts: JSON and workbooks; `delimited` text and object-centric logs
-                 (`ocel`) are such tables too
-    files        opening files, the reader of each format, and limits on size
+    readers      the reader of each format; a log read as it was declared, and nothing else of it
+    xes          XES: traces in the usual form by the megabyte, the rest by expat (`xes_parser`)
+    tables       from the rows of a table to events; Parquet, Arrow, pandas and polars data frames
+    texts        tables of texts: delimited text, JSON and workbooks
+    ocel         object-centric logs, as tables of texts
+    files        opening files, and limits on size
     profile      a log at a glance, for its owner: what to know before declaring it
     inference    times and numbers as people write them, and the type of a column of texts
 """
 
-from pappi.eventlog.files import open_log
+from typing import TYPE_CHECKING
+
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
+    EARLIEST_US,
+    LATEST_US,
     TIME,
     ArrowSchema,
     ArrowType,
@@ -51,3 +53,9 @@ from pappi.eventlog.profile import (
     looks_personal,
     milestones_of,
 )
+from pappi.lazy import lazy_imports
+
+if TYPE_CHECKING:
+    from pappi.eventlog.readers import open_log
+else:
+    __getattr__ = lazy_imports(__name__)

@@ -1,8 +1,4 @@
-"""Opening log files, compressed or not; damaged files and those of absurd size are refused.
-
-Also which reader is for which file, and its options: an option that does not apply to a file is
-refused, since it would otherwise be ignored silently.
-"""
+"""Opening log files, compressed or not; damaged files and those of absurd size are refused."""
 
 from __future__ import annotations
 
@@ -15,14 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, TypeAlias
+from typing import IO, BinaryIO, TypeAlias
 
-from pappi.errors import InputError, LogFormatError, Option, UsageError
-from pappi.eventlog.log import EventReader, Kinds, ReadOptions, RecordBatch
-from pappi.values import Vocabulary, did_you_mean
-
-if TYPE_CHECKING:
-    from pappi.eventlog.ocel import Ocel
+from pappi.errors import LogFormatError, Option
+from pappi.eventlog.log import ReadOptions, RecordBatch
 
 _GZIP_MAGIC = b"\x1f\x8b"
 # Event logs compress to a tenth, repetitive ones to a hundredth. A file that expands more than
@@ -209,40 +201,6 @@ def _column(letters: bytes) -> int:
     return number
 
 
-def _chosen_member(path: Path, requested: str | None) -> ZipMember:
-    """The requested file of an archive, or the only one that can be a log."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [info.filename for info in archive.infolist() if not info.is_dir()]
-    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
-        raise LogFormatError(
-            path.name, None, f"not a readable zip archive: {error}", hint="copy it again"
-        ) from None
-    names = [
-        name
-        for name in members
-        if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
-    ]
-    if requested is not None:
-        matches = [name for name in names if requested in (name, Path(name).name)]
-        if len(matches) != 1:
-            raise UsageError(
-                f"{path.name} has no file {requested!r}",
-                hint=did_you_mean(requested, names, f"it has {listed(names)}"),
-            )
-        return ZipMember(path, matches[0])
-    logs = [name for name in names if _ending(name) in _FORMATS] or names
-    if len(logs) == 1:
-        return ZipMember(path, logs[0])
-    raise LogFormatError(
-        path.name,
-        None,
-        f"the archive has {len(logs)} files: {listed(logs)}" if logs else "the archive is empty",
-        hint="say which of them is the event log, e.g." if logs else "check how it was made",
-        options=(Option("member", logs[0]),) if logs else (),
-    )
-
-
 def listed(names: Sequence[str], most: int = 10) -> str:
     """The first names, and how many more there are."""
     listing = ", ".join(map(repr, names[:most]))
@@ -284,191 +242,3 @@ def refuse_long_texts(
             cause = f"{names.get(field.name, field.name)!r} has more than {longest:,} characters"
             hint = "shorten such texts, or raise the limit"
             raise defect(first_row + row, cause, hint, (Option("longest_text"),))
-
-
-# --- which reader for which source ---------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Format:
-    """A kind of file: its name in messages, the options that apply, and its reader."""
-
-    called: str
-    options: frozenset[str]
-    reader: Callable[[Place, ReadOptions, Kinds | None], EventReader]
-
-
-def _xes(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.xes import XesReader
-
-    return XesReader(place, options, kinds)
-
-
-def _csv(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.delimited import CsvSource
-    from pappi.eventlog.tables import TextReader
-
-    return TextReader(CsvSource(place, options), options, kinds)
-
-
-def _parquet(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import FrameReader
-
-    return FrameReader.of_parquet(place, options, kinds)
-
-
-def _workbook(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import TextReader
-    from pappi.eventlog.texts import Workbook
-
-    return TextReader(Workbook(place, options), options, kinds)
-
-
-def _json_lines(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import TextReader
-    from pappi.eventlog.texts import JsonLines
-
-    return TextReader(JsonLines(place, options), options, kinds)
-
-
-def _json(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.ocel import json_source
-    from pappi.eventlog.tables import TextReader
-
-    source, reading = json_source(place, options)
-    return TextReader(source, reading, kinds)
-
-
-def _xml(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    with open_log_file(place) as file:
-        head = file.content.read(1 << 16)
-    if b"<object" in head or b"ocel" in head:
-        return _ocel_xml(place, options, kinds)
-    _require_concerned(options, _FORMATS[".xes"])
-    return _xes(place, options, kinds)
-
-
-def _ocel_xml(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.ocel import ocel_in_xml
-
-    return _ocel(ocel_in_xml(place), options, kinds)
-
-
-def _ocel_sqlite(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.ocel import ocel_in_sqlite
-
-    return _ocel(ocel_in_sqlite(place), options, kinds)
-
-
-def _ocel(log: Ocel, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    from pappi.eventlog.tables import TextReader
-
-    return TextReader(log.source(options), log.reading(options), kinds)
-
-
-_ANY = frozenset({"time_format", "timezone", "missing", "z_is_utc", "most_columns", "longest_text"})
-_TABLE = _ANY | {
-    "case", "activity", "timestamp", "time_of_day", "start", "wide", "milestones", "decimal",
-    "skip_invalid",
-}  # fmt: skip
-_CSV = _Format("a CSV file", _TABLE | {"delimiter", "encoding"}, _csv)
-_PARQUET = _Format("a Parquet file", _TABLE, _parquet)
-_BOOK = _Format("a workbook", _TABLE | {"sheet"}, _workbook)
-_LINES = _Format("a JSON file", _TABLE | {"encoding"}, _json_lines)
-_OBJECTS = _ANY | {"object_type", "decimal"}
-_SQLITE = _Format("an OCEL database", _OBJECTS, _ocel_sqlite)
-_FORMATS: Mapping[str, _Format] = {
-    ".xes": _Format("an XES file", _ANY, _xes),
-    ".csv": _CSV, ".tsv": _CSV, ".txt": _CSV,
-    ".parquet": _PARQUET, ".pq": _PARQUET,
-    ".xlsx": _BOOK, ".xlsm": _BOOK, ".xls": _BOOK,
-    ".jsonl": _LINES, ".ndjson": _LINES,
-    ".json": _Format("a JSON file", _TABLE | _OBJECTS, _json),
-    ".jsonocel": _Format("an OCEL file", _OBJECTS, _json),
-    ".xml": _Format("an OCEL file", _OBJECTS, _xml),
-    ".xmlocel": _Format("an OCEL file", _OBJECTS, _ocel_xml),
-    ".sqlite": _SQLITE, ".sqlite3": _SQLITE, ".db": _SQLITE,
-}  # fmt: skip
-_KNOWN = (
-    "XES (.xes), CSV (.csv, .tsv, .txt), Parquet (.parquet), Excel (.xlsx, .xls), JSON "
-    "(.jsonl, .json), OCEL (.sqlite, .json, .xml), and these inside .gz or .zip"
-)
-_DEFAULTS = ReadOptions()
-
-
-def _ending(name: str) -> str:
-    endings = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
-    return endings[-1] if endings else ""
-
-
-def _require_concerned(
-    options: ReadOptions, of: _Format, also: frozenset[str] = frozenset()
-) -> None:
-    for name in ReadOptions.__dataclass_fields__:
-        changed = getattr(options, name) != getattr(_DEFAULTS, name)
-        if changed and name not in of.options | also:
-            raise UsageError(
-                _UNCONCERNED.get(name, "{} needs no such option").format(of.called),
-                hint="leave this option out",
-                options=(Option(name, flag="milestone" if name == "milestones" else ""),),
-            )
-
-
-_UNCONCERNED = {
-    "case": "{} already says what its case is",
-    "activity": "{} already says what its activity is",
-    "timestamp": "{} already says what its timestamp is",
-    "delimiter": "{} has no delimiter",
-    "sheet": "{} has no sheets",
-    "member": "{} is not a zip archive",
-    "object_type": "{} has no object types",
-    "encoding": "{} already says what its encoding is",
-    "skip_invalid": "{} has no rows to skip",
-}
-
-
-def open_log(
-    source: object, options: ReadOptions | None = None, declared: Vocabulary | None = None
-) -> EventReader:
-    """A reader for a path, or for anything that exports Arrow data, such as a data frame.
-
-    With `declared` names and kinds, nothing else of the log is read.
-    """
-    options = options or ReadOptions()
-    kinds = None if declared is None else declared.attributes
-    reader = _reader(source, options, kinds)
-    if declared is None:
-        return reader
-    from pappi.eventlog.declared import DeclaredReader
-
-    return DeclaredReader(reader, declared, options)
-
-
-def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventReader:
-    if isinstance(source, str | Path):
-        path = Path(source)
-        if not path.is_file():
-            problem = "is a folder, not a file" if path.is_dir() else "does not exist"
-            raise InputError(f"{path} {problem}", hint="check the path of the event log")
-        place: Place = path
-        also = frozenset[str]()
-        if _ending(path.name) == ".zip":
-            place, also = _chosen_member(path, options.member), frozenset({"member"})
-        of = _FORMATS.get(_ending(place.name))
-        if of is None:
-            raise InputError(
-                f"{place.name}: cannot tell from the name what kind of event log this is",
-                hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these, else export or "
-                "save it as CSV",
-            )
-        _require_concerned(options, of, also)
-        return of.reader(place, options, kinds)
-    if hasattr(source, "__arrow_c_stream__"):
-        from pappi.eventlog.tables import FrameReader
-
-        _require_concerned(options, _Format("a data frame", _TABLE, _parquet))
-        return FrameReader.of_frame(source, options, kinds)
-    raise UsageError(
-        f"cannot read an event log from a {type(source).__name__}",
-        hint=f"give a path ({_KNOWN}), an Arrow table, or a pandas or polars data frame",
-    )

@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
@@ -111,20 +111,19 @@ class Clock:
     z_is_utc: bool = False
 
 
+Tally: TypeAlias = Counter[str]
+"""How many times were written in each of these ways, or fell on a change of the clocks."""
+WITHOUT_OFFSET, WITH_Z, WITH_OFFSET = "without an offset", "with Z", "with an offset"
+SKIPPED, TWICE = "skipped", "twice"
+
+
 @dataclass(frozen=True, slots=True)
 class Times:
-    """A column read: microseconds where `readable`, and how zones were written.
-
-    `skipped` and `twice` count local times at a change of the clocks, as `Instants` does.
-    """
+    """A column read: microseconds where `readable`, and how they were written."""
 
     us: Integers
     readable: Truths
-    without_offset: int = 0
-    with_z: int = 0
-    with_offset: int = 0
-    skipped: int = 0
-    twice: int = 0
+    tally: Tally = field(default_factory=Counter)
 
 
 _WEEKDAY = r"(?:[A-Za-zÀ-ÿ]{2,12}\.?,? )?"
@@ -230,8 +229,9 @@ def _serial_days(column: ArrowArray, pattern: str, clock: Clock) -> Times:
     days = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
     readable: Truths = matched.to_numpy(zero_copy_only=False)
     us = np.rint(days * (_DAY_US // 1000)).astype(np.int64) * 1000 + _EXCEL_BEGINS_US
-    skipped, twice = _from_wall_clock(us, readable, clock)
-    return Times(us, readable, int(readable.sum()), 0, 0, skipped, twice)
+    tally = Tally({WITHOUT_OFFSET: int(readable.sum())})
+    us[readable] = instants(us[readable], clock.zone, tally)
+    return Times(us, readable, tally)
 
 
 # --- part by part --------------------------------------------------------------------
@@ -241,29 +241,17 @@ def _read_by_parts(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Tim
     parts = _Parts(column, format_.pattern)
     if not parts.matched.any():
         return Times(np.zeros(len(column), np.int64), parts.matched)
-    wall_us = _wall_us(parts)
+    wall_us, readable = _wall_clock(parts)
     has_offset, offset_us = _offsets(parts)
     written_z = parts.text_is("zone", "Z")
     local = parts.text_is("zone", "")
     if clock.zone is not None and not clock.z_is_utc:
         local = local | written_z
-    readable = _in_range(parts)
     us = np.where(has_offset, wall_us - offset_us, wall_us)
-    skipped, twice = _from_wall_clock(us, local & readable, clock)
-    without, with_z, with_offset = (
-        int((group & readable).sum())
-        for group in (parts.text_is("zone", ""), written_z, has_offset)
-    )
-    return Times(us, readable, without, with_z, with_offset, skipped, twice)
-
-
-def _from_wall_clock(us: Integers, local: Truths, clock: Clock) -> tuple[int, int]:
-    """Convert local times to instants, in place; returns how many were skipped or came twice."""
-    if clock.zone is None or not local.any():
-        return 0, 0
-    converted = instants(us[local], clock.zone)
-    us[local] = converted.us
-    return converted.skipped, converted.twice
+    ways = {WITHOUT_OFFSET: parts.text_is("zone", ""), WITH_Z: written_z, WITH_OFFSET: has_offset}
+    tally = Tally({way: int((written & readable).sum()) for way, written in ways.items()})
+    us[local & readable] = instants(us[local & readable], clock.zone, tally)
+    return Times(us, readable, tally)
 
 
 class _Parts:
@@ -309,32 +297,24 @@ def _integers(texts: ArrowArray, otherwise: int = 0) -> Integers:
     return numbers
 
 
-def _wall_us(parts: _Parts) -> Integers:
-    months = (parts.year() - 1970) * 12 + parts.month() - 1
-    days = months.astype("M8[M]").astype("M8[D]").astype(np.int64) + parts.number("day", 1) - 1
-    hour = parts.number("hour")
-    half = pc.utf8_upper(parts.text("half")).to_numpy(zero_copy_only=False)
-    # 12 AM is 0 hours from midnight, 12 PM is 12.
-    hours = np.where(half == "", hour, np.where(half == "PM", hour % 12 + 12, hour % 12))
-    seconds = (hours * 60 + parts.number("minute")) * 60 + parts.number("second")
-    fraction = pc.utf8_rpad(parts.text("fraction"), width=6, padding="0")
-    micros = _integers(pc.utf8_slice_codeunits(fraction, 0, 6))
-    return days * _DAY_US + seconds * _SECOND_US + micros
-
-
-def _in_range(parts: _Parts) -> Truths:
-    """Whether the parts name a real day and a real time of it."""
+def _wall_clock(parts: _Parts) -> tuple[Integers, Truths]:
+    """Microseconds by the clock, and whether the parts name a real day and a real time of it."""
     year, month, day = parts.year(), parts.month(), parts.number("day", 1)
     months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
     first = months.astype("M8[D]").astype(np.int64)
     length = (months + 1).astype("M8[D]").astype(np.int64) - first
-    hour = parts.number("hour")
-    of_half = parts.text_is("half", "") | ((hour >= 1) & (hour <= 12))
-    clock = (hour < 24) & (parts.number("minute") < 60) & (parts.number("second") < 60) & of_half
+    hour, minute, second = (parts.number(name) for name in ("hour", "minute", "second"))
+    half = pc.utf8_upper(parts.text("half")).to_numpy(zero_copy_only=False)
+    # 12 AM is 0 hours from midnight, 12 PM is 12.
+    hours = np.where(half == "", hour, np.where(half == "PM", hour % 12 + 12, hour % 12))
+    fraction = pc.utf8_rpad(parts.text("fraction"), width=6, padding="0")
+    micros = _integers(pc.utf8_slice_codeunits(fraction, 0, 6))
+    seconds = (hours * 60 + minute) * 60 + second
+    us = (first + day - 1) * _DAY_US + seconds * _SECOND_US + micros
+    of_half = (half == "") | ((hour >= 1) & (hour <= 12))
+    real_time = (hour < 24) & (minute < 60) & (second < 60) & of_half
     real_day = (month >= 1) & (month <= 12) & (day >= 1) & (day <= length)
-    in_reach = (year >= 2) & (year < 9999)
-    real: Truths = parts.matched & real_day & clock & in_reach
-    return real
+    return us, parts.matched & real_day & real_time & (year >= 2) & (year < 9999)
 
 
 def _offsets(parts: _Parts) -> tuple[Truths, Integers]:
@@ -383,66 +363,57 @@ _EARLIEST_US, _LATEST_US = -62_104_060_800_000_000, 253_370_764_800_000_000
 
 def _read_by_arrow(column: ArrowArray, format_: TimeFormat, clock: Clock) -> Times | None:
     """All texts in one common form of that format; None if they are not."""
-    texts = column.drop_null() if column.null_count else column
-    if format_.name not in _ORDERS or texts.type != pa.string() or not len(texts):
+    if format_.name not in _ORDERS or column.null_count == len(column):
         return None
-    borders = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :][: len(texts) + 1]
-    data = np.frombuffer(texts.buffers()[2] or b"", np.uint8)
-    if not _has_clock_or_none(data, borders):
+    texts = _Bytes.of(column.drop_null() if column.null_count else column)
+    # All are days alone, or all have hours and minutes with a colon between.
+    shortest = texts.lengths.min()
+    if shortest < _MINUTE_CHARS:
+        if not shortest == texts.lengths.max() == _DAY_CHARS:
+            return None
+    elif not (texts.data[texts.starts + _COLON] == ord(":")).all():
         return None
-    ordered = _as_iso(texts, data, borders, format_.name)
+    written = texts.column if format_.name == "yyyy-mm-dd" else _as_iso(texts, format_.name)
+    if written is None:
+        return None
     # The first text decides how all are read: a failed attempt by Arrow is slow.
-    offsets = _OFFSET.search(texts[0].as_py(), _DAY_CHARS) is not None
-    times = None if ordered is None else _cast(ordered, offsets=offsets)
-    if times is None or times.min() < _EARLIEST_US or times.max() >= _LATEST_US:
+    offsets = _OFFSET.search(written[0].as_py(), _DAY_CHARS) is not None
+    try:
+        read = written.cast(pa.timestamp("us", "UTC" if offsets else None))
+    except pa.ArrowInvalid:
+        return None
+    times: Integers = read.cast(pa.int64()).to_numpy()
+    if times.min() < _EARLIEST_US or times.max() >= _LATEST_US:
         return None
     readable = column.is_valid().to_numpy(zero_copy_only=False)
     us = np.zeros(len(column), np.int64)
     us[readable] = times
     written_z = np.zeros(len(column), np.bool_)
-    written_z[readable] = offsets & (data[borders[1:] - 1] == ord("Z"))
+    written_z[readable] = offsets & (texts.data[texts.ends - 1] == ord("Z"))
+    with_z = int(written_z.sum())
+    way = WITH_OFFSET if offsets else WITHOUT_OFFSET
+    tally = Tally({way: len(times) - with_z, WITH_Z: with_z})
     # Without an offset a time is wall-clock time, and so is one with a Z that may be false.
     local = readable if not offsets else written_z & (not clock.z_is_utc)
-    skipped, twice = _from_wall_clock(us, local, clock)
-    with_z, without = int(written_z.sum()), 0 if offsets else len(texts)
-    with_offset = len(texts) - with_z - without
-    return Times(us, readable, without, with_z, with_offset, skipped, twice)
+    us[local] = instants(us[local], clock.zone, tally)
+    return Times(us, readable, tally)
 
 
-def _has_clock_or_none(data: NDArray[np.uint8], borders: NDArray[np.int32]) -> bool:
-    """Whether all are days alone, or all have hours and minutes with a colon between."""
-    lengths = np.diff(borders)
-    if lengths.min() < _MINUTE_CHARS:
-        return bool(lengths.min() == lengths.max() == _DAY_CHARS)
-    return bool((data[borders[:-1] + _COLON] == ord(":")).all())
-
-
-def _as_iso(
-    texts: ArrowArray, data: NDArray[np.uint8], borders: NDArray[np.int32], format_name: str
-) -> ArrowArray | None:
+def _as_iso(texts: _Bytes, format_name: str) -> ArrowArray | None:
     """The texts with their days as yyyy-mm-dd; None if one is not of the format."""
-    if format_name == "yyyy-mm-dd":
-        return texts
     order, between = _ORDERS[format_name]
-    places = borders[:-1, None] + np.arange(_DAY_CHARS)
-    days = data[places][:, order]
+    places = texts.starts[:, None] + np.arange(_DAY_CHARS)
+    days = texts.data[places][:, order]
     dashes = days[:, _DASHES]
     if days.max() > ord("9") or not (dashes == ord(between)).all():
         return None
     days[:, _DASHES] = ord("-")
-    rewritten = data.copy()
+    rewritten = texts.data.copy()
     rewritten[places] = days
-    return pa.StringArray.from_buffers(len(texts), pa.py_buffer(borders), pa.py_buffer(rewritten))
-
-
-def _cast(texts: ArrowArray, *, offsets: bool) -> Integers | None:
-    """Microseconds, if all texts are times and all or none have an offset."""
-    try:
-        times = texts.cast(pa.timestamp("us", "UTC" if offsets else None))
-    except pa.ArrowInvalid:
-        return None
-    us: Integers = times.cast(pa.int64()).to_numpy()
-    return us
+    borders = np.append(texts.starts, texts.ends[-1:])
+    return pa.StringArray.from_buffers(
+        len(texts.starts), pa.py_buffer(borders), pa.py_buffer(rewritten)
+    )
 
 
 # --- wall-clock times to instants ----------------------------------------------------
@@ -453,26 +424,19 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall clock has no zone
 _MICROSECOND = timedelta(microseconds=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Instants:
-    """UTC microseconds, and how many of the wall-clock times do not exist or occur twice.
-
-    When clocks go forward an hour is `skipped`: its times are read as if the clocks had not
-    changed yet. When they go back an hour comes `twice`: the first is taken.
-    """
-
-    us: Integers
-    skipped: int = 0
-    twice: int = 0
-
-
-def instants(wall_us: Integers, zone: ZoneInfo) -> Instants:
+def instants(wall_us: Integers, zone: ZoneInfo | None, tally: Tally) -> Integers:
     """Wall-clock microseconds in UTC, exact through every change of the clocks.
+
+    When clocks go forward an hour is skipped: its times are read as if the clocks had not changed
+    yet. When they go back an hour comes twice: the first is taken. Both are counted. Without a
+    zone, the clock is that of UTC.
 
     Offsets come from `zoneinfo`, once per distinct quarter hour instead of once per event, as
     clocks change at quarter hours. Where a zone's history differs (local mean times of the 19th
     century), the times of that quarter hour are converted one by one.
     """
+    if zone is None:
+        return wall_us
     quarters, position = np.unique(wall_us // _QUARTER_US, return_inverse=True)
     starts = [int(quarter) * _QUARTER_US for quarter in quarters]
     first = np.array([_offset_us(start, zone) for start in starts], dtype=np.int64)
@@ -482,8 +446,9 @@ def instants(wall_us: Integers, zone: ZoneInfo) -> Instants:
     for index in np.flatnonzero((first != last)[position]):
         offsets[index] = _offset_us(int(wall_us[index]), zone)
         second[index] = _offset_us(int(wall_us[index]), zone, fold=1)
-    skipped, twice = np.count_nonzero(offsets < second), np.count_nonzero(offsets > second)
-    return Instants(wall_us - offsets, int(skipped), int(twice))
+    tally[SKIPPED] += int(np.count_nonzero(offsets < second))
+    tally[TWICE] += int(np.count_nonzero(offsets > second))
+    return wall_us - offsets
 
 
 def _offset_us(wall_us: int, zone: ZoneInfo, fold: int = 0) -> int:
@@ -531,6 +496,22 @@ class ColumnType:
     @property
     def kind(self) -> Kind:
         return _KINDS.get(self.name, Kind.TEXT)
+
+    def read(self, column: ArrowArray, clock: LogClock) -> ArrowArray:
+        """A column of such texts as integers, floats, truth values or microseconds."""
+        texts = blanked(column, self.missing)
+        match self.name:
+            case "time" if self.time_format is not None:
+                return clock.read(texts, self.time_format)
+            case "integer":
+                return texts.cast(pa.int64())
+            case "float" if self.decimal:
+                return written_numbers(texts, self.decimal)
+            case "float":
+                return texts.cast(pa.float64())
+            case "boolean":
+                return pc.equal(pc.utf8_lower(texts), "true")
+        return texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,7 +573,8 @@ class TypeInference:
         self._any = False
         self.offsets = False
         self.markers_seen: set[str] = set()
-        self._ruled_out: _RuledOut | None = None
+        # The formats that had read all values before, the values that ruled them out, their rows.
+        self._ruled_out: tuple[list[TimeFormat], ArrowArray, NDArray[np.int64]] | None = None
 
     def observe(self, column: ArrowArray) -> None:
         texts = _Bytes.of(column)
@@ -605,13 +587,7 @@ class TypeInference:
         if len(rows):
             self._any = True
             values = column if filled.all() else column.filter(pa.array(filled))
-            few = values.slice(0, _FEW)  # the first values already rule out most types
-            self._plain = {name for name in self._plain if _are(few, name)}
-            if self._plain and not (
-                {"integer", "float"} <= self._plain and _fit_every_pattern(values)
-            ):
-                fit = {"float", "."} if _are_decimals(values) else set()
-                self._plain = {name for name in self._plain if name in fit or _are(values, name)}
+            self._plain = _plain_types(values, self._plain)
             if "," in self._plain and "float" not in self._plain:
                 self._commas |= pc.any(pc.match_substring(values, ",")).as_py()
             if self._tolerates:
@@ -620,22 +596,28 @@ class TypeInference:
             readings = ((format_, _all_written(values, format_)) for format_ in self._times)
             possible = {format_: times for format_, times in readings if times is not None}
             if self._times and not possible:
-                self._ruled_out = _RuledOut(self._times, values, rows)
+                self._ruled_out = (self._times, values, rows)
             self._times = list(possible)
-            self.offsets |= any(times.with_offset for times in possible.values())
+            self.offsets |= any(times.tally[WITH_OFFSET] for times in possible.values())
 
     def _count(self, values: ArrowArray) -> None:
         """Count how many of the values each format reads; the best format comes first."""
         for format_ in self._times:
             times = read_times(values, format_, _NO_ZONE)
             self._read[format_] += int(times.readable.sum())
-            self.offsets |= bool(times.with_offset)
+            self.offsets |= bool(times.tally[WITH_OFFSET])
         self._times.sort(key=lambda format_: -self._read[format_])
 
     @property
     def unreadable(self) -> Unreadable | None:
         """The value that ruled out the last possible time format, if there was one."""
-        return None if self._ruled_out is None else self._ruled_out.unreadable()
+        if self._ruled_out is None:
+            return None
+        times, values, rows = self._ruled_out
+        readable = [read_times(values, format_, _NO_ZONE).readable for format_ in times]
+        best = max(range(len(readable)), key=lambda i: int(readable[i].sum()))
+        first = int((~readable[best]).argmax())
+        return Unreadable(int(rows[first]), values[first].as_py(), times[best])
 
     @property
     def decimal(self) -> str:
@@ -687,21 +669,6 @@ class TypeInference:
 
     def _missing(self) -> tuple[str, ...]:
         return tuple(sorted(self.markers_seen)) if self._guess_missing else self._markers
-
-
-@dataclass(frozen=True, slots=True)
-class _RuledOut:
-    """Values, in these rows, that ruled out every format that had read all values before."""
-
-    times: Sequence[TimeFormat]
-    values: ArrowArray
-    rows: NDArray[np.int64]
-
-    def unreadable(self) -> Unreadable:
-        readable = [read_times(self.values, format_, _NO_ZONE).readable for format_ in self.times]
-        best = max(range(len(readable)), key=lambda i: int(readable[i].sum()))
-        first = int((~readable[best]).argmax())
-        return Unreadable(int(self.rows[first]), self.values[first].as_py(), self.times[best])
 
 
 def _all_written(values: ArrowArray, format_: TimeFormat) -> Times | None:
@@ -797,13 +764,16 @@ def _whole(values: ArrowArray) -> ArrowArray | None:
     return None if (leading & (texts.lengths > 1)).any() else numbers
 
 
-def _fit_every_pattern(values: ArrowArray) -> bool:
-    """Whether all are whole numbers that every pattern of numbers fits."""
-    numbers = _whole(values)
-    if numbers is None:
-        return False
-    least, most = pc.min_max(numbers).as_py().values()
-    return bool(least > -_PLAIN_NUMBERS and most < _PLAIN_NUMBERS)
+def _plain_types(values: ArrowArray, possible: Collection[str]) -> set[str]:
+    """Those of the possible types that all values have."""
+    few = values.slice(0, _FEW)  # the first values already rule out most types
+    plain = {name for name in possible if _are(few, name)}
+    if {"integer", "float"} <= plain and (numbers := _whole(values)) is not None:
+        least, most = pc.min_max(numbers).as_py().values()
+        if least > -_PLAIN_NUMBERS and most < _PLAIN_NUMBERS:
+            return plain  # every pattern of numbers fits
+    fit = {"float", "."} if plain and _are_decimals(values) else set()
+    return {name for name in plain if name in fit or _are(values, name)}
 
 
 def _are(values: ArrowArray, name: str) -> bool:
@@ -846,21 +816,6 @@ def blanked(column: ArrowArray, missing: tuple[str, ...]) -> ArrowArray:
     return pc.if_else(pa.array(absent), pa.scalar(None, pa.string()), column)
 
 
-def typed(column: ArrowArray, of: ColumnType) -> ArrowArray:
-    """A column of texts as integers, floats or truth values, by its inferred type."""
-    texts = blanked(column, of.missing)
-    match of.name:
-        case "integer":
-            return texts.cast(pa.int64())
-        case "float" if of.decimal:
-            return written_numbers(texts, of.decimal)
-        case "float":
-            return texts.cast(pa.float64())
-        case "boolean":
-            return pc.equal(pc.utf8_lower(texts), "true")
-    return texts
-
-
 # --- the times of a log --------------------------------------------------------------
 
 
@@ -874,15 +829,8 @@ class LogClock:
         self._options = options
         self._learns = learns
         self.clock = Clock(options.zone, options.z_is_utc)
-        self.without_offset = 0
-        self.skipped = 0
-        self.twice = 0
-        self._with_z = 0
+        self.tally = Tally()
         self._z_is_true = False
-
-    def afresh(self) -> LogClock:
-        """As it was before it read anything."""
-        return LogClock(self._options, learns=self._learns)
 
     def trust_z(self) -> None:
         """Trust a trailing Z, because other times of the log have an offset."""
@@ -891,23 +839,17 @@ class LogClock:
         self._z_is_true = True
         self.clock = replace(self.clock, z_is_utc=True)
 
-    def read(self, column: ArrowArray, of: ColumnType) -> ArrowArray:
-        """A column of texts, all readable, as UTC microseconds; null where it has no value."""
-        if of.time_format is None:
-            raise ValueError("not a time column")
-        texts = blanked(column, of.missing)
-        times = read_times(texts, of.time_format, self.clock)
-        self.without_offset += times.without_offset
-        self._with_z += times.with_z
-        self.skipped += times.skipped
-        self.twice += times.twice
+    def read(self, texts: ArrowArray, format_: TimeFormat) -> ArrowArray:
+        """Texts, all readable or null, as UTC microseconds."""
+        times = read_times(texts, format_, self.clock)
+        self.tally += times.tally
         return pa.array(times.us, pa.int64(), mask=~times.readable)
 
     def guesses(self) -> Iterator[Guess]:
         zone = self._options.timezone
-        if self.without_offset:
+        if self.tally[WITHOUT_OFFSET]:
             yield Guess("times without an offset", f"read as {zone or 'UTC'}", "timezone")
-        if not self._with_z:
+        if not self.tally[WITH_Z]:
             return
         if zone is None:
             yield Guess("times ending in Z", "read as UTC", "timezone")
@@ -919,19 +861,20 @@ class LogClock:
             )
 
     def notices(self) -> Iterator[str]:
-        if self._z_is_true and self._with_z and self._options.zone and not self._options.z_is_utc:
+        options = self._options
+        if self._z_is_true and self.tally[WITH_Z] and options.zone and not options.z_is_utc:
             yield "times ending in Z were read as UTC: other times of the file say their offset"
-        yield from changed_clocks(self.skipped, self.twice, self._options.timezone)
+        yield from changed_clocks(self.tally, options.timezone)
 
 
-def changed_clocks(skipped: int, twice: int, zone: str | None) -> Iterator[str]:
+def changed_clocks(tally: Tally, zone: str | None) -> Iterator[str]:
     """How local times were read that a change of the clocks skipped or made ambiguous."""
-    if skipped:
+    if skipped := tally[SKIPPED]:
         yield (
             f"{skipped:,} local times do not exist in {zone}, because the clocks went forward: "
             "read as if they had not"
         )
-    if twice:
+    if twice := tally[TWICE]:
         yield (
             f"{twice:,} local times occur twice in {zone}, because the clocks went back: "
             "read as the first"
@@ -945,8 +888,7 @@ def format_guess(of: ColumnType, inference: TypeInference, options: ReadOptions)
     name = of.time_format.name
     confusable = CONFUSABLE.get(name)
     if confusable in {format_.name for format_ in inference.possible_times()}:
-        yield Guess("time format", f"{name}, but {confusable} fits as well", "time_format")
+        name += f", but {confusable} fits as well"
     elif "short" in of.time_format.pattern:
-        yield Guess("time format", f"{name}, with years from 1969 to 2068", "time_format")
-    else:
-        yield Guess("time format", name, "time_format")
+        name += ", with years from 1969 to 2068"
+    yield Guess("time format", name, "time_format")

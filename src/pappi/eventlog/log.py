@@ -34,6 +34,8 @@ ArrowType: TypeAlias = Any
 CASE = "case_id"
 ACTIVITY = "activity"
 TIME = "ts_us"
+EARLIEST_US, LATEST_US = -5_364_662_400_000_000, 7_258_118_400_000_000
+"""The years 1800 to 2200: beyond them a time is a mistake."""
 DELIMITERS = (",", ";", "\t", "|")
 
 Batches: TypeAlias = Generator[RecordBatch, None, None]

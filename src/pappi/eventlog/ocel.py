@@ -16,8 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from xml.parsers import expat
 
 from sqlglot import exp
@@ -25,14 +26,14 @@ from sqlglot import exp
 from pappi.errors import LogFormatError, Option, UsageError
 from pappi.eventlog.files import Place, log_bytes, open_log_file, refuse_many_columns
 from pappi.eventlog.log import Guess, Progress, ReadOptions, RecordBatch
-from pappi.eventlog.texts import TextSource, as_text, document, list_source, text_batches
+from pappi.eventlog.texts import TableSource, as_text, document, list_source, text_batches
 
 _CASE, _ACTIVITY, _TIME = "object", "event type", "event time"
 _BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
-class OcelEvent:
+class _Event:
     type: str
     time: str
     attributes: Mapping[str, str]
@@ -40,11 +41,11 @@ class OcelEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class OcelObject:
+class _Object:
     """Its type, and the values of its attributes in the order of their times."""
 
     type: str
-    values: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    values: Mapping[str, Sequence[tuple[str, str]]]
 
     def at(self, name: str, moment: str) -> str:
         """The value at a moment; the first one before that. Moments are compared as texts."""
@@ -53,60 +54,68 @@ class OcelObject:
         return earlier[-1] if earlier else history[0][1] if history else ""
 
 
-class Ocel:
-    """A whole log, in memory."""
+_Log: TypeAlias = tuple[Sequence[_Event], Mapping[str, _Object]]
+"""A whole log, in memory: its events in their order, its objects by their ids."""
 
-    def __init__(
-        self, name: str, events: Sequence[OcelEvent], objects: Mapping[str, OcelObject]
-    ) -> None:
+
+class _ObjectCases(TableSource):
+    """The events of a log as a table, by the objects of one type."""
+
+    def __init__(self, name: str, log: _Log, options: ReadOptions) -> None:
         self.name = name
-        self._events = events
-        self._objects = objects
-
-    def source(self, options: ReadOptions) -> TextSource:
-        return _ObjectCases(self, self._chosen(options.object_type), options)
+        self._events, self._objects = log
+        self._guessed = options.object_type is None
+        self._type = self._chosen(options.object_type)
+        self._rows = [
+            (concerned, event)
+            for event in self._events
+            for concerned in dict.fromkeys(event.objects)
+            if concerned in self._objects and self._objects[concerned].type == self._type
+        ]
+        if not self._rows:
+            raise LogFormatError(
+                name,
+                None,
+                f"no event concerns an object of type {self._type!r}",
+                hint="name another type",
+                options=(Option("object_type"),),
+            )
+        of_events: dict[str, None] = {}
+        of_objects: dict[str, None] = {}
+        for case, event in self._rows:
+            of_events.update(dict.fromkeys(event.attributes))
+            of_objects.update(dict.fromkeys(self._objects[case].values))
+        self._of_events, self._of_objects = tuple(of_events), tuple(of_objects)
+        self.names = (
+            _CASE,
+            _ACTIVITY,
+            _TIME,
+            *self._of_events,
+            *(f"case:{name}" for name in self._of_objects),
+        )
+        refuse_many_columns(name, None, len(self.names), options)
 
     def reading(self, options: ReadOptions) -> ReadOptions:
-        """How to read the resulting table; its times follow a standard, so a Z is true."""
+        """Its times follow a standard, so a Z is true."""
         return replace(options, case=_CASE, activity=_ACTIVITY, timestamp=_TIME, z_is_utc=True)
 
-    def rows(self, object_type: str) -> Iterator[tuple[str, OcelEvent]]:
-        """Each event with each object of the type that it concerns."""
-        for event in self._events:
-            for concerned in dict.fromkeys(event.objects):
-                obj = self._objects.get(concerned)
-                if obj is not None and obj.type == object_type:
-                    yield concerned, event
-
-    def object(self, name: str) -> OcelObject:
-        return self._objects[name]
-
-    @property
-    def events(self) -> int:
-        return len(self._events)
-
-    def types(self) -> dict[str, tuple[int, int]]:
-        """How many objects each type has, and how many events concern one of them; most first."""
+    def _chosen(self, requested: str | None) -> str:
+        """The objects of this type are the cases: the requested one, or the only one."""
         objects = Counter(obj.type for obj in self._objects.values())
+        if not objects:
+            raise LogFormatError(
+                self.name, None, "the log has no objects", hint="check how it was exported"
+            )
+        if requested in objects:
+            return str(requested)
         events = Counter(
             of
             for event in self._events
             for of in {self._objects[o].type for o in event.objects if o in self._objects}
         )
-        ranked = sorted(objects, key=lambda of: (-events[of], objects[of], of))
-        return {of: (objects[of], events[of]) for of in ranked}
-
-    def _chosen(self, requested: str | None) -> str:
-        types = self.types()
-        if not types:
-            raise LogFormatError(
-                self.name, None, "the log has no objects", hint="check how it was exported"
-            )
-        if requested in types:
-            return str(requested)
+        types = sorted(objects, key=lambda of: (-events[of], objects[of], of))
         listing = ", ".join(
-            f"{of!r} ({objects:,} objects in {events:,} events)"
-            for of, (objects, events) in list(types.items())[:20]
+            f"{of!r} ({objects[of]:,} objects in {events[of]:,} events)" for of in types[:20]
         )
         if requested is not None:
             raise UsageError(
@@ -119,57 +128,22 @@ class Ocel:
                 f"events concern objects of {len(types)} types: {listing}",
                 hint="a case is all events of one object, and the object is what is protected: "
                 "choose a type, e.g.",
-                options=(Option("object_type", next(iter(types))),),
+                options=(Option("object_type", types[0]),),
             )
-        return next(iter(types))
-
-
-class _ObjectCases(TextSource):
-    """The events of a log as a table, by the objects of one type."""
-
-    def __init__(self, log: Ocel, object_type: str, options: ReadOptions) -> None:
-        self._log = log
-        self._type = object_type
-        self.name = log.name
-        self._guessed = options.object_type is None
-        self._rows = list(log.rows(object_type))
-        if not self._rows:
-            raise LogFormatError(
-                log.name,
-                None,
-                f"no event concerns an object of type {object_type!r}",
-                hint="name another type",
-                options=(Option("object_type"),),
-            )
-        of_events: dict[str, None] = {}
-        of_objects: dict[str, None] = {}
-        for case, event in self._rows:
-            of_events.update(dict.fromkeys(event.attributes))
-            of_objects.update(dict.fromkeys(log.object(case).values))
-        self._of_events, self._of_objects = tuple(of_events), tuple(of_objects)
-        self.names = (
-            _CASE,
-            _ACTIVITY,
-            _TIME,
-            *self._of_events,
-            *(f"case:{name}" for name in self._of_objects),
-        )
-        refuse_many_columns(self.name, None, len(self.names), options)
+        return types[0]
 
     def batches(self, progress: Progress) -> Iterator[RecordBatch]:
-        rows = map(self._texts, self._rows)
-        yield from text_batches(rows, len(self.names), progress, len(self._rows))
-
-    def _texts(self, row: tuple[str, OcelEvent]) -> Sequence[str]:
-        case, event = row
-        obj = self._log.object(case)
-        return (
-            case,
-            event.type,
-            event.time,
-            *(event.attributes.get(name, "") for name in self._of_events),
-            *(obj.at(name, event.time) for name in self._of_objects),
+        rows = (
+            (
+                case,
+                event.type,
+                event.time,
+                *(event.attributes.get(name, "") for name in self._of_events),
+                *(self._objects[case].at(name, event.time) for name in self._of_objects),
+            )
+            for case, event in self._rows
         )
+        yield from text_batches(rows, len(self.names), progress, len(self._rows))
 
     def place(self, row: int) -> str:
         return f"an event of the object {self._rows[row][0]!r}"
@@ -179,88 +153,32 @@ class _ObjectCases(TextSource):
             yield Guess("cases", f"the objects of the only type, {self._type!r}", "object_type")
 
     def notices(self) -> Iterator[str]:
-        several = len(self._rows) - len({id(event) for _, event in self._rows})
+        used = len({id(event) for _, event in self._rows})
+        several, unused = len(self._rows) - used, len(self._events) - used
         if several:
             yield (
                 f"events that concern several objects of type {self._type!r} are in the case of "
                 f"each: {several:,} more events than in the file"
             )
-        unused = self._log.events - len({id(event) for _, event in self._rows})
         if unused:
             subject = "1 event concerns" if unused == 1 else f"{unused:,} events concern"
             yield f"{subject} no object of type {self._type!r}: left out"
 
 
-# --- JSON ----------------------------------------------------------------------------
+def _event(
+    of: object, time: object, attributes: Iterable[tuple[object, object]], objects: Iterable[object]
+) -> _Event:
+    values = {as_text(name): as_text(value) for name, value in attributes}
+    return _Event(as_text(of), as_text(time), values, [*map(as_text, objects)])
 
 
-def json_source(place: Place, options: ReadOptions) -> tuple[TextSource, ReadOptions]:
-    """What a JSON file is: an object-centric log, old or new, or a list of events."""
-    content = document(place)
-    try:
-        if isinstance(content, dict) and isinstance(content.get("ocel:events"), dict):
-            log = _old_json(place.name, content)
-        elif isinstance(content, dict) and {"events", "objects"} <= {*content}:
-            log = _new_json(place.name, content)
-        else:
-            return list_source(place.name, content, options), options
-    except (KeyError, TypeError, AttributeError) as error:
-        raise _not_ocel(place.name, f"something lacks {error}") from None
-    return log.source(options), log.reading(options)
-
-
-def _new_json(name: str, content: Mapping[str, Any]) -> Ocel:
-    events = [
-        OcelEvent(
-            as_text(event["type"]),
-            as_text(event["time"]),
-            _named((a["name"], a["value"]) for a in event.get("attributes", ())),
-            [as_text(related["objectId"]) for related in event.get("relationships", ())],
-        )
-        for event in content["events"]
-    ]
-    objects = {
-        as_text(obj["id"]): OcelObject(
-            as_text(obj["type"]),
-            _in_time(
-                (as_text(a["name"]), as_text(a.get("time")), as_text(a["value"]))
-                for a in obj.get("attributes", ())
-            ),
-        )
-        for obj in content["objects"]
-    }
-    return Ocel(name, events, objects)
-
-
-def _old_json(name: str, content: Mapping[str, Any]) -> Ocel:
-    events = [
-        OcelEvent(
-            as_text(event["ocel:activity"]),
-            as_text(event["ocel:timestamp"]),
-            _named(event.get("ocel:vmap", {}).items()),
-            [as_text(related) for related in event["ocel:omap"]],
-        )
-        for event in content["ocel:events"].values()
-    ]
-    objects = {
-        key: OcelObject(
-            as_text(obj["ocel:type"]),
-            _in_time((a, "", as_text(value)) for a, value in obj.get("ocel:ovmap", {}).items()),
-        )
-        for key, obj in content["ocel:objects"].items()
-    }
-    return Ocel(name, events, objects)
-
-
-def _named(values: Iterable[tuple[object, object]]) -> dict[str, str]:
-    return {as_text(name): as_text(value) for name, value in values}
-
-
-def _in_time(values: Iterator[tuple[str, str, str]]) -> dict[str, list[tuple[str, str]]]:
+def _object(of: object, values: Iterable[tuple[object, object, object]]) -> _Object:
+    """From the values of its attributes, each with its name and since when it holds."""
     histories: dict[str, list[tuple[str, str]]] = {}
-    for name, since, value in sorted(values, key=lambda item: item[1]):
+    texts = ((as_text(name), as_text(since), as_text(value)) for name, since, value in values)
+    for name, since, value in sorted(texts, key=itemgetter(1)):
         histories.setdefault(name, []).append((since.replace("T", " "), value))
-    return histories
+    return _Object(as_text(of), histories)
 
 
 def _not_ocel(name: str, why: str) -> LogFormatError:
@@ -272,15 +190,74 @@ def _not_ocel(name: str, why: str) -> LogFormatError:
     )
 
 
+# --- JSON ----------------------------------------------------------------------------
+
+
+def json_source(place: Place, options: ReadOptions) -> TableSource:
+    """What a JSON file is: an object-centric log, old or new, or a list of events."""
+    content = document(place)
+    try:
+        if isinstance(content, dict) and isinstance(content.get("ocel:events"), dict):
+            log = _old_json(content)
+        elif isinstance(content, dict) and {"events", "objects"} <= {*content}:
+            log = _new_json(content)
+        else:
+            return list_source(place.name, content, options)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _not_ocel(place.name, f"something lacks {error}") from None
+    return _ObjectCases(place.name, log, options)
+
+
+def _new_json(content: Mapping[str, Any]) -> _Log:
+    events = [
+        _event(
+            event["type"],
+            event["time"],
+            ((a["name"], a["value"]) for a in event.get("attributes", ())),
+            (related["objectId"] for related in event.get("relationships", ())),
+        )
+        for event in content["events"]
+    ]
+    objects = {
+        as_text(obj["id"]): _object(
+            obj["type"],
+            ((a["name"], a.get("time"), a["value"]) for a in obj.get("attributes", ())),
+        )
+        for obj in content["objects"]
+    }
+    return events, objects
+
+
+def _old_json(content: Mapping[str, Any]) -> _Log:
+    events = [
+        _event(
+            event["ocel:activity"],
+            event["ocel:timestamp"],
+            event.get("ocel:vmap", {}).items(),
+            event["ocel:omap"],
+        )
+        for event in content["ocel:events"].values()
+    ]
+    objects = {
+        key: _object(
+            obj["ocel:type"],
+            ((name, None, value) for name, value in obj.get("ocel:ovmap", {}).items()),
+        )
+        for key, obj in content["ocel:objects"].items()
+    }
+    return events, objects
+
+
 # --- SQLite --------------------------------------------------------------------------
 
 
-def ocel_in_sqlite(place: Place) -> Ocel:
+def sqlite_source(place: Place, options: ReadOptions) -> TableSource:
     try:
         with closing(_connected(place)) as connection:
-            return _read_tables(place.name, connection)
+            log = _read_tables(place.name, connection)
     except (sqlite3.Error, UnicodeDecodeError, IndexError, KeyError) as error:
         raise _not_ocel(place.name, str(error)) from None
+    return _ObjectCases(place.name, log, options)
 
 
 def _connected(place: Place) -> sqlite3.Connection:
@@ -297,7 +274,7 @@ def _connected(place: Place) -> sqlite3.Connection:
     return connection
 
 
-def _read_tables(name: str, connection: sqlite3.Connection) -> Ocel:
+def _read_tables(name: str, connection: sqlite3.Connection) -> _Log:
     tables = {
         row["name"]
         for row in connection.execute(
@@ -318,34 +295,28 @@ def _read_tables(name: str, connection: sqlite3.Connection) -> Ocel:
 
     related: dict[str, list[str]] = {}
     for row in rows("event_object"):
-        related.setdefault(row["ocel_event_id"], []).append(as_text(row["ocel_object_id"]))
+        related.setdefault(row["ocel_event_id"], []).append(row["ocel_object_id"])
     order = {row["ocel_id"]: number for number, row in enumerate(rows("event"))}
-    placed: list[tuple[int, OcelEvent]] = []
-    objects = {}
+    placed: list[tuple[int, _Event]] = []
     for kind in rows("event_map_type"):
         for row in rows(f"event_{kind['ocel_type_map']}"):
-            attributes = {
-                key: as_text(value) for key, value in row.items() if not key.startswith("ocel_")
-            }
+            attributes = ((k, value) for k, value in row.items() if not k.startswith("ocel_"))
             concerned = related.get(row["ocel_id"], ())
-            time = as_text(row["ocel_time"])
-            event = OcelEvent(as_text(kind["ocel_type"]), time, attributes, concerned)
+            event = _event(kind["ocel_type"], row["ocel_time"], attributes, concerned)
             placed.append((order.get(row["ocel_id"], len(order)), event))
+    objects: dict[str, _Object] = {}
     for kind in rows("object_map_type"):
-        histories: dict[str, list[tuple[str, str, str]]] = {}
+        histories: dict[str, list[tuple[object, object, object]]] = {}
         for row in rows(f"object_{kind['ocel_type_map']}"):
             changed = row.get("ocel_changed_field")
-            history = histories.setdefault(as_text(row["ocel_id"]), [])
-            history += [
-                (key, as_text(row.get("ocel_time")), as_text(value))
+            histories.setdefault(as_text(row["ocel_id"]), []).extend(
+                (key, row.get("ocel_time"), value)
                 for key, value in row.items()
                 if not key.startswith("ocel_") and value is not None and changed in (None, "", key)
-            ]
-        for key, values in histories.items():
-            objects[key] = OcelObject(as_text(kind["ocel_type"]), _in_time(iter(values)))
+            )
+        objects |= {key: _object(kind["ocel_type"], of) for key, of in histories.items()}
     # Each type has a table of its own; their common order is that of all events.
-    events = [event for _, event in sorted(placed, key=lambda pair: pair[0])]
-    return Ocel(name, events, objects)
+    return [event for _, event in sorted(placed, key=itemgetter(0))], objects
 
 
 # --- XML -----------------------------------------------------------------------------
@@ -370,60 +341,60 @@ class _Element:
         return next(matches, _Element("", {}))
 
 
-def ocel_in_xml(place: Place) -> Ocel:
+def xml_source(place: Place, options: ReadOptions) -> TableSource:
     root = _xml(place)
+    is_old = any(element.keyed("id").tag for element in root.each("events", "event"))
     try:
-        if any(element.keyed("id").tag for element in root.each("events", "event")):
-            return _old_xml(place.name, root)
-        return _new_xml(place.name, root)
+        log = _old_xml(root) if is_old else _new_xml(root)
     except KeyError as error:
         raise _not_ocel(place.name, f"something lacks {error}") from None
+    return _ObjectCases(place.name, log, options)
 
 
-def _new_xml(name: str, root: _Element) -> Ocel:
+def _new_xml(root: _Element) -> _Log:
     events = [
-        OcelEvent(
+        _event(
             event.attributes["type"],
             event.attributes["time"],
-            {a.attributes["name"]: a.text.strip() for a in event.each("attributes", "attribute")},
-            [related.attributes["object-id"] for related in event.each("objects", "*")],
+            ((a.attributes["name"], a.text.strip()) for a in event.each("attributes", "attribute")),
+            (related.attributes["object-id"] for related in event.each("objects", "*")),
         )
         for event in root.each("events", "event")
     ]
     objects = {
-        obj.attributes["id"]: OcelObject(
+        obj.attributes["id"]: _object(
             obj.attributes["type"],
-            _in_time(
-                (a.attributes["name"], a.attributes.get("time", ""), a.text.strip())
+            (
+                (a.attributes["name"], a.attributes.get("time"), a.text.strip())
                 for a in obj.each("attributes", "attribute")
             ),
         )
         for obj in root.each("objects", "object")
     }
-    return Ocel(name, events, objects)
+    return events, objects
 
 
-def _old_xml(name: str, root: _Element) -> Ocel:
+def _old_xml(root: _Element) -> _Log:
     events = [
-        OcelEvent(
+        _event(
             event.keyed("activity").attributes["value"],
             event.keyed("timestamp").attributes["value"],
-            {a.attributes["key"]: a.attributes["value"] for a in event.keyed("vmap").children},
-            [o.attributes["value"] for o in event.keyed("omap").children],
+            ((a.attributes["key"], a.attributes["value"]) for a in event.keyed("vmap").children),
+            (related.attributes["value"] for related in event.keyed("omap").children),
         )
         for event in root.each("events", "event")
     ]
     objects = {
-        obj.keyed("id").attributes["value"]: OcelObject(
+        obj.keyed("id").attributes["value"]: _object(
             obj.keyed("type").attributes["value"],
-            _in_time(
-                (a.attributes["key"], "", a.attributes["value"])
+            (
+                (a.attributes["key"], None, a.attributes["value"])
                 for a in obj.keyed("ovmap").children
             ),
         )
         for obj in root.each("objects", "object")
     }
-    return Ocel(name, events, objects)
+    return events, objects
 
 
 def _xml(place: Place) -> _Element:

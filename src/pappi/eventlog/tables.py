@@ -22,7 +22,8 @@ import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -37,10 +38,10 @@ from pappi.eventlog.inference import (
     ALL_TIMES,
     CLOCK_ALONE,
     FORMATS,
+    WITHOUT_OFFSET,
     Clock,
     ColumnType,
     LogClock,
-    TimeFormat,
     TypeInference,
     blanked,
     format_guess,
@@ -48,12 +49,12 @@ from pappi.eventlog.inference import (
     joined,
     read_times,
     requested_formats,
-    time_format,
-    typed,
 )
 from pappi.eventlog.log import (
     ACTIVITY,
     CASE,
+    EARLIEST_US,
+    LATEST_US,
     TIME,
     ArrowArray,
     ArrowSchema,
@@ -70,13 +71,13 @@ from pappi.eventlog.log import (
     attribute_field,
     no_progress,
 )
-from pappi.eventlog.texts import TextSource
+from pappi.eventlog.texts import TableSource
 from pappi.values import Kind, closest
 
 # --- which column is the case, which the activity, which the time --------------------
 
 
-_SHOWN = 30
+_SHOWN, _FEW = 30, 3
 # Best first, written without case, blanks and punctuation.
 _USUAL_NAMES = {
     "case": (
@@ -112,29 +113,32 @@ _NAMING = {
 _IDS = ("id", "key", "number", "nummer", "nr", "no")
 _LIFECYCLE = "lifecycle:transition"
 _SAMPLED = 1000
-_EARLIEST_US, _LATEST_US = -5_364_662_400_000_000, 7_258_118_400_000_000  # the years 1800 to 2200
 
 
-class _Table:
-    """Which columns of a table are case, activity and time, as named by options or guessed.
+class TableReader:
+    """The events of a table, whose types are inferred from all of its texts where it has none.
 
-    With declared `kinds`, nothing about one value is learned from another.
+    With declared `kinds`, nothing about one value is learned from another: the attributes of a
+    table of texts stay texts.
     """
 
-    _times: Mapping[int, object]
-    _attributes: Mapping[int, object]
-
     def __init__(
-        self, name: str, names: Sequence[str], options: ReadOptions, kinds: Kinds | None
+        self, source: TableSource, options: ReadOptions, kinds: Kinds | None = None
     ) -> None:
-        self.name = name
-        self._names = names
+        options = source.reading(options)
+        self.name, self._names = source.name, source.names
+        self._source = source
+        self._typed = {n: stored_type(of) for n, of in enumerate(source.types)}
         self._options = options
+        self._kinds = kinds
         self._clock = LogClock(options, learns=kinds is None)
         self._requested = requested_formats(options)
         self._wide = options.shaped_wide
         self._skipped: Counter[str] = Counter()
         self._first_skipped: tuple[int, str] | None = None
+        self._seen: list[TypeInference] = []
+        self._attributes: Mapping[int, ColumnType | StoredType] = {}
+        self._times: Mapping[int, ColumnType | StoredType | None] = {}
         self._refuse_unknown_names()
         case = self._by_name("case")
         activity = None if self._wide else self._by_name("activity", case)
@@ -145,37 +149,78 @@ class _Table:
         self._activity = activity
         self._time_of_day = self._said("time_of_day")
         self._start = self._said("start")
-        self._milestones = tuple(names.index(milestone) for milestone in options.milestones)
+        self._milestones = tuple(self._names.index(name) for name in options.milestones)
         self._taken = {n for n in (case, activity, self._time_of_day) if n is not None}
+        if self._typed:  # what the types show to be lacking is refused before anything is read
+            self._to_observe()
 
-    def sample(self) -> Mapping[int, Sequence[str]]:
+    def batches(self, progress: Progress = no_progress) -> Batches:
+        """As for every reader; progress counts rows where there is no file."""
+
+        def learning(done: int, total: int) -> None:
+            progress(done, 2 * total)
+
+        try:
+            was_read = self._learn(learning)
+        except Reread:
+            was_read = self._learn(learning)
+
+        def reading(done: int, total: int) -> None:
+            progress(total + done, 2 * total)
+
+        row = 0
+        for batch in self._source.batches(reading if was_read else progress):
+            yield self._batch(batch, row)
+            row += batch.num_rows
+
+    def draft(self, progress: Progress = no_progress) -> Batches:
+        try:
+            yield from self._drafted(progress)
+        except (LogFormatError, Reread):
+            self._clock = LogClock(self._options, learns=self._kinds is None)
+            raise Reread from None
+
+    def _drafted(self, progress: Progress) -> Batches:
+        if self._options.skip_invalid:
+            raise Reread  # the format that reads most of the times is known at the end
+        observed = self._to_observe()
+        shown: object = None
+        row = 0
+        for batch in self._source.batches(progress):
+            self._observe(batch, row, observed)
+            now = self._decide()
+            shown = shown or now
+            if now != shown:
+                raise Reread
+            yield self._batch(batch, row)
+            row += batch.num_rows
+        if not row:
+            raise Reread
+
+    def description(self) -> Description:
+        columns = [
+            Column(attribute_field(number), self._names[number], of.kind, of.name)
+            for number, of in self._attributes.items()
+        ]
+        if self._start is not None:  # whether an event is a start or an end
+            columns.append(Column(self._lifecycle, _LIFECYCLE, Kind.TEXT, "text"))
+        return Description(tuple(columns), tuple(self._guesses()), tuple(self._notices()))
+
+    # --- which column is what ---------------------------------------------------------
+
+    def _sample(self) -> Mapping[int, Sequence[str]]:
         """The first values of each column, as texts, to propose its role."""
-        raise NotImplementedError
-
-    def _elsewhere(self) -> str:
-        """Where else the table may be."""
-        return ""
-
-    def _defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        raise NotImplementedError
-
-    def _texts(self, batch: RecordBatch, number: int) -> ArrowArray:
-        """A column as texts, null where it is empty."""
-        raise NotImplementedError
-
-    def _attribute(self, batch: RecordBatch, number: int) -> ArrowArray:
-        """A column as it is stored."""
-        raise NotImplementedError
-
-    def _read_times(self, batch: RecordBatch, number: int) -> ArrowArray:
-        """A column of times as microseconds."""
-        raise NotImplementedError
-
-    def _given_times(self, batch: RecordBatch, number: int) -> ArrowArray:
-        """Which rows of it have a time at all."""
-        raise NotImplementedError
+        try:
+            first = next(self._source.batches(no_progress), None)
+        except Reread:
+            return self._sample()
+        if first is None:
+            return {}
+        columns = enumerate(first.slice(0, _SAMPLED).columns)
+        return {
+            number: ["" if value is None else str(value) for value in column.to_pylist()]
+            for number, column in columns
+        }
 
     def _said(self, option: str) -> int | None:
         name = getattr(self._options, option)
@@ -220,12 +265,12 @@ class _Table:
             return
         if activity is None:
             yield "activity"
-        if self._timestamp is None and not any(map(_hold_times, self.sample().values())):
+        if self._timestamp is None and not any(map(_hold_times, self._sample().values())):
             yield "timestamp"
 
     def _lacks(self, *roles: str) -> LogFormatError:
         """The error for roles without a clear column, with the likeliest column for each."""
-        sample = self.sample()
+        sample = self._sample()
         taken = {self._by_name(role) for role in _USUAL_NAMES if role not in roles}
         taken.add(self._said("start"))
         options = []
@@ -244,22 +289,14 @@ class _Table:
             options.append(Option("wide"))
         if any(name == f"column {number}" for number, name in enumerate(self._names, 1)):
             hint = f"delete any lines above the header; otherwise {hint}"
-        hint = self._elsewhere() + hint
+        sheets = (guess.guess for guess in self._source.guesses() if guess.option == "sheet")
+        otherwise = (f"name the right sheet (this is {sheet}); otherwise " for sheet in sheets)
         return LogFormatError(
             self.name,
             1,
             f"no column looks like {which}; the columns are {listed(self._names, _SHOWN)}",
-            hint=hint,
+            hint="".join((*otherwise, hint)),
             options=options,
-        )
-
-    def _lacks_milestones(self) -> LogFormatError:
-        return LogFormatError(
-            self.name,
-            1,
-            f"no column holds times only; the columns are {listed(self._names, _SHOWN)}",
-            hint="name the columns that are milestones",
-            options=(Option("milestones", flag="milestone"),),
         )
 
     def _role_guesses(self, times: Sequence[int]) -> Iterator[Guess]:
@@ -280,7 +317,7 @@ class _Table:
     def _batch(self, batch: RecordBatch, first_row: int) -> RecordBatch:
         has_case = _truths(self._texts(batch, self._case).is_valid())
         if not self._options.skip_invalid and not has_case.all():
-            raise self._defect(
+            raise self._source.defect(
                 first_row + int((~has_case).argmax()),
                 f"the case ({self._names[self._case]!r}) is empty",
                 "every event must belong to a case; fill it in, or leave such rows out",
@@ -299,9 +336,18 @@ class _Table:
         arrays = {CASE: self._texts(batch, self._case)}
         if self._activity is not None:
             arrays[ACTIVITY] = self._texts(batch, self._activity)
-        for number in self._attributes:
-            arrays[attribute_field(number)] = self._attribute(batch, number)
-        return self._events(arrays, times)
+        for number, of in self._attributes.items():
+            arrays[attribute_field(number)] = of.read(batch.column(number), self._clock)
+        events = self._events(arrays, times)
+        if self._typed:  # texts were looked at before their types were inferred
+            names = {attribute_field(number): self._names[number] for number in self._attributes}
+            refuse_long_texts(events, names, self._options, self._source.defect, first_row)
+        return events
+
+    def _texts(self, batch: RecordBatch, number: int) -> ArrowArray:
+        """A column as texts; of a table of texts, null where it is empty."""
+        column = batch.column(number)
+        return column.cast(pa.string()) if self._typed else blanked(column, ())
 
     def _events(
         self, arrays: dict[str, ArrowArray], times: Mapping[int, ArrowArray]
@@ -334,12 +380,6 @@ class _Table:
     def _lifecycle(self) -> str:
         return attribute_field(len(self._names))
 
-    def _more_columns(self) -> tuple[Column, ...]:
-        """An additional column: whether an event is a start or an end."""
-        if self._start is None:
-            return ()
-        return (Column(self._lifecycle, _LIFECYCLE, Kind.TEXT, "text"),)
-
     # --- rows that are left out -------------------------------------------------------
 
     def _valid(
@@ -364,10 +404,242 @@ class _Table:
             consequence = "that event is skipped" if self._wide and has_case else "skipped"
             yield f"{rows} {why}: {consequence}{first}"
 
+    # --- what each column holds -------------------------------------------------------
+
+    def _learn(self, progress: Progress) -> bool:
+        """Decides by the whole table; whether it had to be read for that."""
+        observed, row = self._to_observe(), 0
+        if observed:
+            for batch in self._source.batches(progress):
+                self._observe(batch, row, observed)
+                row += batch.num_rows
+        self._decide()
+        return bool(observed)
+
+    def _to_observe(self) -> list[int]:
+        """Begins to learn, and gives the columns to learn from."""
+        self._pair_day_and_clock()
+        named = tuple(n for n in (*self._milestones, self._start, self._timestamp) if n is not None)
+        if self._typed and not (named and (self._wide or self._timestamp is not None)):
+            of_time = [
+                n for n, of in self._typed.items() if of.kind is Kind.TIME and n not in named
+            ]
+            named += tuple(self._columns_of_times(of_time))
+        elif self._start is not None and self._timestamp is None:
+            raise self._lacks("timestamp")  # or starts would be all that is known
+        self._times = dict.fromkeys(named)
+        # A requested format is the only one for event times, and the first for others. A count
+        # since 1970 can be an event time, but as an attribute it is just a number.
+        event_times = self._requested or ALL_TIMES
+        others = (*self._requested, *FORMATS.values())
+        self._seen = [
+            TypeInference(
+                self._options.missing,
+                event_times if number in self._times else others,
+                tolerates=self._options.skip_invalid and number in self._times,
+            )
+            for number in range(len(self._names))
+        ]
+        return [number for number in range(len(self._names)) if self._is_inferred(number)]
+
+    def _is_inferred(self, number: int) -> bool:
+        """Whether a column's type is learned from its texts."""
+        if number in self._taken:
+            return False
+        if number not in self._times:
+            return not self._typed and (self._kinds is None or not self._times)
+        of, paired = self._typed.get(number), self._time_of_day is not None
+        return of is None or of.name == "text" or (number == self._timestamp and paired)
+
+    def _observe(self, batch: RecordBatch, row: int, observed: Sequence[int]) -> None:
+        if not self._typed:
+            names = {str(number): name for number, name in enumerate(self._names)}
+            refuse_long_texts(batch, names, self._options, self._source.defect, row)
+        for number in observed:
+            self._seen[number].observe(self._time_texts(batch, number))
+
+    def _decide(self) -> object:
+        """What the columns are, by all that was observed; the same gives what is equal."""
+        if not self._times:
+            inferred = [n for n in range(len(self._seen)) if n not in self._taken]
+            types = {n: self._seen[n].attribute_type().name for n in inferred}
+            of_time = [n for n in inferred if types[n] == "time"]
+            self._times = dict.fromkeys(self._columns_of_times(of_time))
+        self._agree_on_times()
+        # Comma, if some column can only be read with it, and none only with a point.
+        learned = self._kinds is None and not self._options.decimal
+        signs = {seen.decimal for seen in self._seen} if learned else set[str]()
+        shown = "," if "," in signs and "." not in signs else ""
+        declared = None if self._kinds is None else ColumnType("text", self._options.missing or ())
+        self._attributes = {
+            number: self._typed.get(number)
+            or declared
+            or seen.attribute_type(self._options.decimal or seen.decimal or shown)
+            for number, seen in enumerate(self._seen)
+            if number not in self._taken and number not in self._times
+        }
+        times = [n for n, of in self._attributes.items() if of.name == "time"]
+        if any(self._seen[number].offsets for number in (*self._times, *times)):
+            self._clock.trust_z()
+        return self._times, self._attributes, self._clock.clock
+
+    def _pair_day_and_clock(self) -> None:
+        """Find day and time of day in two columns, if names and values suggest that."""
+        options = self._options
+        if self._typed or self._wide or options.timestamp or self._time_of_day is not None:
+            return
+        plain = {_plain(name): number for number, name in reversed([*enumerate(self._names)])}
+        day = next((plain[name] for name in _DAYS if name in plain), None)
+        clock = next((plain[name] for name in _CLOCKS if name in plain), None)
+        if day is None or clock is None or self._timestamp not in (day, clock):
+            return
+        if {day, clock} & {self._case, self._activity, self._start}:
+            return
+        texts = [text for text in self._sample().get(clock, ()) if text]
+        if texts and pc.all(pc.match_substring_regex(pa.array(texts), CLOCK_ALONE)).as_py():
+            self._timestamp, self._time_of_day = day, clock
+            self._taken.add(clock)
+
+    def _columns_of_times(self, of_time: Sequence[int]) -> Sequence[int]:
+        """Of the columns that hold times, all in a wide table; otherwise the first one."""
+        free = [number for number in of_time if number not in self._taken]
+        if free:
+            return free if self._wide else free[:1]
+        if not self._wide:
+            raise self._lacks("timestamp")
+        raise LogFormatError(
+            self.name,
+            1,
+            f"no column holds times only; the columns are {listed(self._names, _SHOWN)}",
+            hint="name the columns that are milestones",
+            options=(Option("milestones", flag="milestone"),),
+        )
+
+    def _agree_on_times(self) -> None:
+        """Choose the formats of event times: one that fits all columns, if possible."""
+        inferred = [number for number in self._times if self._is_inferred(number)]
+        for number in inferred:
+            if bad := self._seen[number].unreadable:
+                raise self._source.defect(bad.row, *bad.defect(self._names[number]))
+        types = {number: self._seen[number].time_type() for number in inferred}
+        possible = [
+            self._seen[number].possible_times() for number, of in types.items() if of is not None
+        ]
+        for number, of in types.items():
+            common = [
+                w for w in self._seen[number].possible_times() if all(w in p for p in possible)
+            ]
+            if of is not None and common:
+                types[number] = ColumnType("time", of.missing, common[0])
+        self._times = {n: types[n] if n in types else self._typed[n] for n in self._times}
+
+    # --- the times of a row -----------------------------------------------------------
+
+    def _time_texts(self, batch: RecordBatch, number: int) -> ArrowArray:
+        column = batch.column(number).cast(pa.string())
+        if number == self._timestamp and self._time_of_day is not None:
+            clocks = batch.column(self._time_of_day).cast(pa.string())
+            return joined(pc.fill_null(column, ""), pc.fill_null(clocks, ""))
+        return column
+
+    def _given_times(self, batch: RecordBatch, number: int) -> ArrowArray:
+        """Which rows of a column of times have a time at all."""
+        of = self._times[number]
+        if isinstance(of, StoredType):
+            return batch.column(number).is_valid()
+        return blanked(self._time_texts(batch, number), of.missing if of else ()).is_valid()
+
+    def _read_times(self, batch: RecordBatch, number: int) -> ArrowArray:
+        """A column of times as microseconds."""
+        of, column = self._times[number], batch.column(number)
+        if isinstance(of, ColumnType):
+            return of.read(self._time_texts(batch, number), self._clock)
+        if of is not None and of.kind is Kind.TIME:
+            return of.read(column, self._clock)
+        if of is None or column.null_count == len(column):  # no values at all
+            return pa.nulls(len(column), pa.int64())
+        # Whole numbers are event times only if the owner says in what unit they count.
+        if not self._requested or not pa.types.is_integer(column.type):
+            raise LogFormatError(
+                self.name,
+                None,
+                f"{self._names[number]!r} holds {column.type}, not times",
+                hint="convert the column, name another one, or, if it counts from 1970, say in "
+                "what: epoch-s, epoch-ms or epoch-us",
+                options=(Option("timestamp"), Option("time_format", "epoch-s")),
+            )
+        counted = ColumnType("time", (), self._requested[0])
+        return counted.read(column.cast(pa.string()), self._clock)
+
+    # --- the report -------------------------------------------------------------------
+
+    def _guesses(self) -> Iterator[Guess]:
+        yield from self._source.guesses()
+        yield from self._role_guesses([n for n, of in self._times.items() if of is not None])
+        types = {n: of for n, of in self._times.items() if isinstance(of, ColumnType)}
+        reported = set[str]()
+        for number, of in types.items():
+            for guess in format_guess(of, self._seen[number], self._options):
+                if guess.guess not in reported:
+                    yield guess
+                reported.add(guess.guess)
+        yield from self._clock.guesses()
+        yield from self._decimal_guesses()
+        if self._options.missing is None:
+            columns: dict[str, list[str]] = {}
+            for number, of in sorted((self._inferred_attributes() | types).items()):
+                for marker in of.missing:
+                    columns.setdefault(marker, []).append(self._names[number])
+            for marker, holders in columns.items():
+                yield Guess(repr(marker), f"means no value in {listed(holders, _FEW)}", "missing")
+
+    def _inferred_attributes(self) -> dict[int, ColumnType]:
+        return {n: of for n, of in self._attributes.items() if isinstance(of, ColumnType)}
+
+    def _decimal_guesses(self) -> Iterator[Guess]:
+        if self._options.decimal is not None:
+            return
+        for sign, label in ((",", "a comma"), (".", "a point, with thousands in groups")):
+            types = self._inferred_attributes()
+            holders = [self._names[n] for n, of in types.items() if of.decimal == sign]
+            if holders:
+                yield Guess("decimal sign", f"{label}, in {listed(holders, _FEW)}", "decimal")
+
+    def _notices(self) -> Iterator[str]:
+        yield from self._source.notices()
+        for number, of in self._attributes.items():
+            if isinstance(of, StoredType) and of.notice:
+                yield f"{self._names[number]!r} {of.notice}"
+        yield from self._skipped_notices(self._source.place)
+        yield from self._clock.notices()
+        if self._kinds is not None:
+            return
+        for number, of in self._attributes.items():
+            if of.name == "time" and _plain(self._names[number]) in _STARTS and not self._wide:
+                yield (
+                    f"{self._names[number]!r} is kept as an attribute; if it is when an activity "
+                    "starts, name it with the option start"
+                )
+        texts = [n for n, of in self._inferred_attributes().items() if of.name == "text"]
+        unclear = [self._names[number] for number in texts if self._seen[number].unclear_numbers]
+        if unclear and self._options.decimal is None:
+            yield (
+                f"{listed(unclear, _FEW)}: 1,234 may be 1.234 or 1234, so they are kept as texts; "
+                "set the decimal separator with the option decimal"
+            )
+        if self._options.missing is not None:
+            return
+        for number in texts:
+            for marker in sorted(self._seen[number].markers_seen):
+                yield (
+                    f"{marker!r} in the text column {self._names[number]!r} was kept as a "
+                    f"text; name it with the option missing if it means no value"
+                )
+
 
 def _within_reach(times: ArrowArray, present: ArrowArray) -> NDArray[np.bool_]:
     """False for rows with a time that cannot be read, or whose year is out of range."""
-    reach = pc.and_(pc.greater_equal(times, _EARLIEST_US), pc.less(times, _LATEST_US))
+    reach = pc.and_(pc.greater_equal(times, EARLIEST_US), pc.less(times, LATEST_US))
     return _truths(pc.or_(pc.invert(present), pc.fill_null(reach, fill_value=False)))
 
 
@@ -428,310 +700,14 @@ def _plain(name: str) -> str:
     return "".join(filter(str.isalnum, name.casefold()))
 
 
-# --- columns of texts ----------------------------------------------------------------
-
-
-class TextReader(_Table):
-    """A table of texts, whose types are inferred from all of them.
-
-    With declared `kinds`, the types of attributes are not inferred: they come as texts.
-    """
-
-    def __init__(
-        self, source: TextSource, options: ReadOptions, kinds: Kinds | None = None
-    ) -> None:
-        self._kinds = kinds
-        self._source = source
-        super().__init__(source.name, source.names, options, kinds)
-        self._seen: list[TypeInference] = []
-        self._attributes: dict[int, ColumnType] = {}
-        self._times: dict[int, ColumnType | None] = {}
-
-    def _elsewhere(self) -> str:
-        sheets = (guess.guess for guess in self._source.guesses() if guess.option == "sheet")
-        return "".join(f"name the right sheet (this is {sheet}); otherwise " for sheet in sheets)
-
-    def _defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        return self._source.defect(row, cause, hint, options)
-
-    def _texts(self, batch: RecordBatch, number: int) -> ArrowArray:
-        return blanked(batch.column(number), ())
-
-    def _attribute(self, batch: RecordBatch, number: int) -> ArrowArray:
-        of = self._attributes[number]
-        read = self._clock.read if of.name == "time" else typed
-        return read(batch.column(number), of)
-
-    def sample(self) -> Mapping[int, Sequence[str]]:
-        try:
-            first = next(self._source.batches(no_progress), None)
-        except Reread:
-            return self.sample()
-        if first is None:
-            return {}
-        columns = enumerate(first.slice(0, _SAMPLED).columns)
-        return {number: column.to_pylist() for number, column in columns}
-
-    def batches(self, progress: Progress = no_progress) -> Batches:
-        try:
-            self._learn(lambda done, total: progress(done, 2 * total))
-        except Reread:
-            self._learn(lambda done, total: progress(done, 2 * total))
-        row = 0
-        for texts in self._source.batches(lambda done, total: progress(total + done, 2 * total)):
-            yield self._batch(texts, row)
-            row += texts.num_rows
-
-    def draft(self, progress: Progress = no_progress) -> Batches:
-        try:
-            yield from self._drafted(progress)
-        except (LogFormatError, Reread):
-            self._clock = self._clock.afresh()
-            raise Reread from None
-
-    def _drafted(self, progress: Progress) -> Batches:
-        if self._options.skip_invalid:
-            raise Reread  # the format that reads most of the times is known at the end
-        observed = self._to_observe()
-        shown: object = None
-        row = 0
-        for texts in self._source.batches(progress):
-            self._observe(texts, row, observed)
-            now = self._decide()
-            shown = shown or now
-            if now != shown:
-                raise Reread
-            yield self._batch(texts, row)
-            row += texts.num_rows
-        if not row:
-            raise Reread
-
-    def description(self) -> Description:
-        columns = (
-            Column(attribute_field(number), self._names[number], of.kind, of.name)
-            for number, of in self._attributes.items()
-        )
-        notes = (tuple(self._guesses()), tuple(self._notices()))
-        return Description((*columns, *self._more_columns()), *notes)
-
-    # --- the first pass: inference ----------------------------------------------------
-
-    def _possible_times(self, number: int) -> Sequence[TimeFormat]:
-        """A requested format is the only one for event times, and the first for others.
-
-        A count since 1970 can be an event time, but as an attribute it is just a number.
-        """
-        if number in self._times:
-            return self._requested or ALL_TIMES
-        return (*self._requested, *FORMATS.values())
-
-    def _learn(self, progress: Progress) -> None:
-        observed, row = self._to_observe(), 0
-        for texts in self._source.batches(progress):
-            self._observe(texts, row, observed)
-            row += texts.num_rows
-        self._decide()
-
-    def _to_observe(self) -> list[int]:
-        """Begins to learn, and gives the columns to learn from."""
-        self._pair_day_and_clock()
-        if self._start is not None and self._timestamp is None:
-            raise self._lacks("timestamp")  # or starts would be all that is known
-        event_times = (*self._milestones, self._start, self._timestamp)
-        self._times = {number: None for number in event_times if number is not None}
-        tolerates = self._options.skip_invalid
-        self._seen = [
-            TypeInference(
-                self._options.missing,
-                self._possible_times(number),
-                tolerates=tolerates and number in self._times,
-            )
-            for number in range(len(self._names))
-        ]
-        return [n for n in range(len(self._seen)) if self._to_be_learned(n)]
-
-    def _observe(self, texts: RecordBatch, row: int, observed: Sequence[int]) -> None:
-        names = {str(number): name for number, name in enumerate(self._names)}
-        refuse_long_texts(texts, names, self._options, self._defect, row)
-        for number in observed:
-            self._seen[number].observe(self._time_texts(texts, number))
-
-    def _decide(self) -> object:
-        """What the columns are, by all that was observed; the same gives what is equal."""
-        if not self._times:
-            self._times = dict.fromkeys(self._columns_of_times())
-        self._agree_on_times()
-        decimal = self._decimal_shown()
-        self._attributes = {
-            number: self._attribute_type(number, decimal)
-            for number in range(len(self._seen))
-            if number not in self._taken and number not in self._times
-        }
-        times = [n for n, of in self._attributes.items() if of.name == "time"]
-        if any(self._seen[number].offsets for number in (*self._times, *times)):
-            self._clock.trust_z()
-        return self._times, self._attributes, self._clock.clock
-
-    def _pair_day_and_clock(self) -> None:
-        """Find day and time of day in two columns, if names and values suggest that."""
-        options = self._options
-        if self._wide or options.timestamp or options.time_of_day or self._time_of_day is not None:
-            return
-        plain = {_plain(name): number for number, name in reversed([*enumerate(self._names)])}
-        day = next((plain[name] for name in _DAYS if name in plain), None)
-        clock = next((plain[name] for name in _CLOCKS if name in plain), None)
-        if day is None or clock is None or self._timestamp not in (day, clock):
-            return
-        if {day, clock} & {self._case, self._activity, self._start}:
-            return
-        texts = [text for text in self.sample().get(clock, ()) if text]
-        if texts and pc.all(pc.match_substring_regex(pa.array(texts), CLOCK_ALONE)).as_py():
-            self._timestamp, self._time_of_day = day, clock
-            self._taken.add(clock)
-
-    def _to_be_learned(self, number: int) -> bool:
-        if number in self._taken:
-            return False
-        return self._kinds is None or not self._times or number in self._times
-
-    def _columns_of_times(self) -> Sequence[int]:
-        """All columns that hold times in a wide table; otherwise the first one."""
-        columns = [
-            number
-            for number, inference in enumerate(self._seen)
-            if number not in self._taken and inference.attribute_type().name == "time"
-        ]
-        if self._wide and columns:
-            return columns
-        if self._wide:
-            raise self._lacks_milestones()
-        if not columns:
-            raise self._lacks("timestamp")
-        return columns[:1]
-
-    def _agree_on_times(self) -> None:
-        """Choose the formats of event times: one that fits all columns, if possible."""
-        for number in self._times:
-            if bad := self._seen[number].unreadable:
-                raise self._defect(bad.row, *bad.defect(self._names[number]))
-        types = {number: self._seen[number].time_type() for number in self._times}
-        possible = [
-            self._seen[number].possible_times() for number, of in types.items() if of is not None
-        ]
-        for number, of in types.items():
-            common = [
-                w for w in self._seen[number].possible_times() if all(w in p for p in possible)
-            ]
-            if of is not None and common:
-                types[number] = ColumnType("time", of.missing, common[0])
-        self._times = types
-
-    def _decimal_shown(self) -> str:
-        """Comma, if some column can only be read with it, and none only with a point."""
-        learned = self._kinds is None and not self._options.decimal
-        signs = {seen.decimal for seen in self._seen} if learned else set[str]()
-        return "," if "," in signs and "." not in signs else ""
-
-    def _attribute_type(self, number: int, decimal: str) -> ColumnType:
-        if self._kinds is not None:
-            return ColumnType("text", self._options.missing or ())
-        inference = self._seen[number]
-        return inference.attribute_type(self._options.decimal or inference.decimal or decimal)
-
-    # --- the times of a row -----------------------------------------------------------
-
-    def _time_texts(self, texts: RecordBatch, number: int) -> ArrowArray:
-        if number == self._timestamp and self._time_of_day is not None:
-            return joined(texts.column(number), texts.column(self._time_of_day))
-        return texts.column(number)
-
-    def _given_times(self, texts: RecordBatch, number: int) -> ArrowArray:
-        of = self._times[number]
-        return blanked(self._time_texts(texts, number), of.missing if of else ()).is_valid()
-
-    def _read_times(self, texts: RecordBatch, number: int) -> ArrowArray:
-        of = self._times[number]
-        if of is None:  # the column has no values at all
-            return pa.nulls(texts.num_rows, pa.int64())
-        return self._clock.read(self._time_texts(texts, number), of)
-
-    # --- the report -------------------------------------------------------------------
-
-    def _guesses(self) -> Iterator[Guess]:
-        yield from self._source.guesses()
-        types = {n: of for n, of in self._times.items() if of is not None}
-        yield from self._role_guesses(tuple(types))
-        reported = set[str]()
-        for number, of in types.items():
-            for guess in format_guess(of, self._seen[number], self._options):
-                if guess.guess not in reported:
-                    yield guess
-                reported.add(guess.guess)
-        yield from self._clock.guesses()
-        yield from self._decimal_guesses()
-        if self._options.missing is None:
-            columns: dict[str, list[str]] = {}
-            for number, of in sorted((self._attributes | types).items()):
-                for marker in of.missing:
-                    columns.setdefault(marker, []).append(self._names[number])
-            for marker, holders in columns.items():
-                yield Guess(repr(marker), f"means no value in {_listed(holders)}", "missing")
-
-    def _decimal_guesses(self) -> Iterator[Guess]:
-        if self._options.decimal is not None:
-            return
-        for sign, label in ((",", "a comma"), (".", "a point, with thousands in groups")):
-            holders = [self._names[n] for n, of in self._attributes.items() if of.decimal == sign]
-            if holders:
-                yield Guess("decimal sign", f"{label}, in {_listed(holders)}", "decimal")
-
-    def _notices(self) -> Iterator[str]:
-        yield from self._source.notices()
-        yield from self._skipped_notices(self._source.place)
-        yield from self._clock.notices()
-        if self._kinds is not None:
-            return
-        for number, of in self._attributes.items():
-            if of.name == "time" and _plain(self._names[number]) in _STARTS and not self._wide:
-                yield (
-                    f"{self._names[number]!r} is kept as an attribute; if it is when an activity "
-                    "starts, name it with the option start"
-                )
-        texts = [number for number, of in self._attributes.items() if of.name == "text"]
-        unclear = [self._names[number] for number in texts if self._seen[number].unclear_numbers]
-        if unclear and self._options.decimal is None:
-            yield (
-                f"{_listed(unclear)}: 1,234 may be 1.234 or 1234, so they are kept as texts; "
-                "set the decimal separator with the option decimal"
-            )
-        if self._options.missing is not None:
-            return
-        for number in texts:
-            for marker in sorted(self._seen[number].markers_seen):
-                yield (
-                    f"{marker!r} in the text column {self._names[number]!r} was kept as a "
-                    f"text; name it with the option missing if it means no value"
-                )
-
-
-def _listed(names: list[str]) -> str:
-    listing = ", ".join(map(repr, names[:3]))
-    return listing if len(names) <= 3 else f"{listing} and {len(names) - 3} other columns"
-
-
 # --- columns that come with types: Parquet, Arrow, data frames ----------------------------
 
 
 _ROWS = 50_000
 
 
-class FrameReader(_Table):
-    """A table with typed columns; `scan` gives its batches, as often as it is called.
-
-    With declared `kinds`, nothing about one time is learned from another.
-    """
+class Frame(TableSource):
+    """A table with typed columns; `scan` gives its batches, as often as it is called."""
 
     def __init__(
         self,
@@ -740,197 +716,55 @@ class FrameReader(_Table):
         rows: int,
         scan: Callable[[], Iterator[RecordBatch]],
         options: ReadOptions,
-        kinds: Kinds | None = None,
     ) -> None:
-        self._schema = schema
+        refuse_many_columns(name, None, len(schema), options)
+        self.name, self.names, self.types = name, schema.names, schema.types
         self._rows = rows
         self._scan = scan
-        refuse_many_columns(name, None, len(schema), options)
-        super().__init__(name, schema.names, options, kinds)
-        self._times = dict.fromkeys(self._time_columns())
-        self._written: dict[int, ColumnType] = {}
-        self._seen: dict[int, TypeInference] = {}
-        self._attributes: dict[int, StoredType] = {
-            number: stored_type(field.type)
-            for number, field in enumerate(schema)
-            if number not in self._taken and number not in self._times
-        }
-
-    def sample(self) -> Mapping[int, Sequence[str]]:
-        first = next(self._scan(), None)
-        if first is None:
-            return {}
-        columns = enumerate(first.slice(0, _SAMPLED).columns)
-        return {
-            number: ["" if value is None else str(value) for value in column.to_pylist()]
-            for number, column in columns
-        }
 
     @classmethod
-    def of_frame(
-        cls, frame: object, options: ReadOptions, kinds: Kinds | None = None
-    ) -> FrameReader:
-        table = pa.table(frame)
+    def of(cls, frame: object, options: ReadOptions) -> Frame:
+        held = pa.table(frame)
         name = f"{type(frame).__module__.partition('.')[0]} {type(frame).__name__}"
         return cls(
-            name,
-            table.schema,
-            table.num_rows,
-            lambda: iter(table.to_batches(max_chunksize=_ROWS)),
+            *(name, held.schema, held.num_rows),
+            lambda: iter(held.to_batches(max_chunksize=_ROWS)),
             options,
-            kinds,
         )
 
     @classmethod
-    def of_parquet(
-        cls, place: Place, options: ReadOptions, kinds: Kinds | None = None
-    ) -> FrameReader:
+    def in_parquet(cls, place: Place, options: ReadOptions) -> Frame:
         source = place if isinstance(place, Path) else io.BytesIO(log_bytes(place))
-        try:
-            with parquet.ParquetFile(source) as file:
-                schema, rows = file.schema_arrow, file.metadata.num_rows
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(place.name, error) from None
+
+        @contextmanager
+        def opened() -> Iterator[parquet.ParquetFile]:
+            try:
+                with parquet.ParquetFile(source) as file:
+                    yield file
+            except (pa.ArrowException, OSError) as error:
+                raise LogFormatError(
+                    place.name,
+                    None,
+                    f"not a readable Parquet file: {error}",
+                    hint="write the file again, or copy it again",
+                ) from None
 
         def scan() -> Iterator[RecordBatch]:
-            with parquet.ParquetFile(source) as file:
-                try:
-                    yield from file.iter_batches(batch_size=_ROWS)
-                except (pa.ArrowException, OSError) as error:
-                    raise _damaged(place.name, error) from None
+            with opened() as file:
+                yield from file.iter_batches(batch_size=_ROWS)
 
-        return cls(place.name, schema, rows, scan, options, kinds)
+        with opened() as file:
+            return cls(place.name, file.schema_arrow, file.metadata.num_rows, scan, options)
 
-    def batches(self, progress: Progress = no_progress) -> Batches:
-        """As for every reader; progress counts rows, since there may be no file."""
-        for number in self._times:
-            if self._is_text(number):
-                self._learn_time_format(number)
-        names = {attribute_field(number): self._names[number] for number in self._attributes}
+    def batches(self, progress: Progress) -> Iterator[RecordBatch]:
         done = 0
         for batch in self._scan():
-            canonical = self._batch(batch, done)
-            refuse_long_texts(canonical, names, self._options, self._defect, done)
-            yield canonical
+            yield batch
             done += batch.num_rows
             progress(done, self._rows)
 
-    def description(self) -> Description:
-        columns = (
-            Column(attribute_field(number), self._names[number], of.kind, of.source)
-            for number, of in self._attributes.items()
-        )
-        notices = (
-            f"{self._names[number]!r} {of.notice}"
-            for number, of in self._attributes.items()
-            if of.notice
-        )
-        skipped = self._skipped_notices(lambda row: f"row {row + 1}")
-        all_notices = (*notices, *skipped, *self._clock.notices())
-        return Description((*columns, *self._more_columns()), tuple(self._guesses()), all_notices)
-
-    def _time_columns(self) -> tuple[int, ...]:
-        """The columns of event times: the start before the end, or all milestones."""
-        requested = (*self._milestones, self._start, self._timestamp)
-        named = tuple(number for number in requested if number is not None)
-        if named and (self._timestamp is not None or self._wide):
-            return named
-        typed = [
-            number
-            for number, field in enumerate(self._schema)
-            if number not in self._taken
-            and number != self._start
-            and stored_type(field.type).kind == Kind.TIME
-        ]
-        if self._wide and typed:
-            return tuple(typed)
-        if self._wide:
-            raise self._lacks_milestones()
-        if not typed:
-            raise self._lacks("timestamp")
-        return (*named, typed[0])
-
-    def _is_text(self, number: int) -> bool:
-        paired = number == self._timestamp and self._time_of_day is not None
-        return paired or stored_type(self._schema.field(number).type).source == "text"
-
-    def _texts(self, batch: RecordBatch, number: int) -> ArrowArray:
-        return batch.column(number).cast(pa.string())
-
-    def _attribute(self, batch: RecordBatch, number: int) -> ArrowArray:
-        return self._attributes[number].convert(batch.column(number), self._clock)
-
-    def _time_texts(self, batch: RecordBatch, number: int) -> ArrowArray:
-        texts = self._texts(batch, number)
-        if number == self._timestamp and self._time_of_day is not None:
-            clocks = self._texts(batch, self._time_of_day)
-            return joined(pc.fill_null(texts, ""), pc.fill_null(clocks, ""))
-        return texts
-
-    def _learn_time_format(self, number: int) -> None:
-        options = self._options
-        formats = self._requested or ALL_TIMES
-        inference = TypeInference(options.missing, formats, tolerates=options.skip_invalid)
-        for batch in self._scan():
-            inference.observe(self._time_texts(batch, number))
-        if bad := inference.unreadable:
-            raise self._defect(bad.row, *bad.defect(self._names[number]))
-        if inference.offsets:
-            self._clock.trust_z()
-        self._seen[number] = inference
-        if (column_type := inference.time_type()) is not None:
-            self._written[number] = column_type
-
-    def _defect(
-        self, row: int, cause: str, hint: str, options: Sequence[Option] = ()
-    ) -> LogFormatError:
-        where = f"in row {row + 1}, {cause}"
-        return LogFormatError(self.name, None, where, hint=hint, options=options)
-
-    def _given_times(self, batch: RecordBatch, number: int) -> ArrowArray:
-        if number in self._written:
-            missing = self._written[number].missing
-            return blanked(self._time_texts(batch, number), missing).is_valid()
-        return batch.column(number).is_valid()
-
-    def _read_times(self, batch: RecordBatch, number: int) -> ArrowArray:
-        if number in self._written:
-            return self._clock.read(self._time_texts(batch, number), self._written[number])
-        column = batch.column(number)
-        of = stored_type(column.type)
-        if of.kind == Kind.TIME:
-            return of.convert(column, self._clock)
-        if column.null_count == len(column):
-            return pa.nulls(len(column), pa.int64())
-        # Whole numbers are event times only if the owner says in what unit they count.
-        requested = self._options.time_format
-        if requested is None or not pa.types.is_integer(column.type):
-            raise LogFormatError(
-                self.name,
-                None,
-                f"{self._names[number]!r} holds {column.type}, not times",
-                hint="convert the column, name another one, or, if it counts from 1970, say in "
-                "what: epoch-s, epoch-ms or epoch-us",
-                options=(Option("timestamp"), Option("time_format", "epoch-s")),
-            )
-        return self._clock.read(
-            self._texts(batch, number), ColumnType("time", (), time_format(requested))
-        )
-
-    def _guesses(self) -> Iterator[Guess]:
-        yield from self._role_guesses([*self._times])
-        for number, column_type in self._written.items():
-            yield from format_guess(column_type, self._seen[number], self._options)
-        yield from self._clock.guesses()
-
-
-def _damaged(name: str, error: Exception) -> LogFormatError:
-    return LogFormatError(
-        name,
-        None,
-        f"not a readable Parquet file: {error}",
-        hint="write the file again, or copy it again",
-    )
+    def place(self, row: int) -> str:
+        return f"row {row + 1}"
 
 
 # --- how each Arrow type is stored ---------------------------------------------------
@@ -938,48 +772,12 @@ def _damaged(name: str, error: Exception) -> LogFormatError:
 
 @dataclass(frozen=True, slots=True)
 class StoredType:
-    """Kind, source type in plain words, conversion, and what the owner should know."""
+    """Kind, name in plain words, conversion, and what the owner should know."""
 
     kind: Kind
-    source: str
-    convert: Callable[[ArrowArray, LogClock], ArrowArray]
+    name: str
+    read: Callable[[ArrowArray, LogClock], ArrowArray]
     notice: str = ""
-
-
-def stored_type(arrow_type: ArrowType) -> StoredType:
-    if types.is_dictionary(arrow_type):
-        arrow_type = arrow_type.value_type
-    if str(arrow_type) in ("null", "string", "large_string", "string_view"):
-        return StoredType(Kind.TEXT, "text", _cast_to("string"))
-    if types.is_boolean(arrow_type):
-        return StoredType(Kind.TRUTH, "boolean", _cast_to("bool"))
-    if types.is_timestamp(arrow_type) or types.is_date(arrow_type):
-        return StoredType(Kind.TIME, "time", _time)
-    if types.is_duration(arrow_type):
-        return StoredType(Kind.DURATION, "duration", _duration)
-    return _stored_number(arrow_type) or StoredType(
-        Kind.TEXT, "json", _json, f"holds {arrow_type}: kept as JSON text"
-    )
-
-
-def _stored_number(arrow_type: ArrowType) -> StoredType | None:
-    if types.is_uint64(arrow_type):  # may exceed 64 bits with a sign
-        return StoredType(Kind.TEXT, "text", _cast_to("string"), "holds uint64: kept as text")
-    if types.is_integer(arrow_type):
-        return StoredType(Kind.NUMBER, "integer", _cast_to("int64"))
-    if types.is_floating(arrow_type):
-        return StoredType(Kind.NUMBER, "float", _cast_to("float64"))
-    if types.is_decimal(arrow_type):
-        notice = f"holds {arrow_type}: kept as the nearest double"
-        return StoredType(Kind.NUMBER, "float", _nearest_doubles, notice)
-    return None
-
-
-def _cast_to(name: str) -> Callable[[ArrowArray, LogClock], ArrowArray]:
-    def cast(column: ArrowArray, _clock: LogClock) -> ArrowArray:
-        return column.cast(pa.type_for_alias(name))
-
-    return cast
 
 
 def _nearest_doubles(column: ArrowArray, _clock: LogClock) -> ArrowArray:
@@ -1002,16 +800,13 @@ def _time(column: ArrowArray, clock: LogClock) -> ArrowArray:
     numbers = us.cast(pa.int64())
     if getattr(column.type, "tz", None) is not None:
         return numbers
-    clock.without_offset += len(column) - column.null_count
+    clock.tally[WITHOUT_OFFSET] += len(column) - column.null_count
     if clock.clock.zone is None:
         return numbers
-    wall = numbers.fill_null(0).to_numpy(zero_copy_only=False)
     absent = numbers.is_null().to_numpy(zero_copy_only=False)
-    converted = instants(wall[~absent], clock.clock.zone)
-    clock.skipped += converted.skipped
-    clock.twice += converted.twice
-    us = np.zeros(len(wall), np.int64)
-    us[~absent] = converted.us
+    us = np.zeros(len(column), np.int64)
+    wall = numbers.drop_null().to_numpy()
+    us[~absent] = instants(wall, clock.clock.zone, clock.tally)
     return pa.array(us, pa.int64(), mask=absent)
 
 
@@ -1025,3 +820,34 @@ def _json(column: ArrowArray, _clock: LogClock) -> ArrowArray:
         for value in column.to_pylist()
     )
     return pa.array(list(texts), pa.string())
+
+
+def _cast_to(name: str) -> Callable[[ArrowArray, LogClock], ArrowArray]:
+    return lambda column, _clock: column.cast(pa.type_for_alias(name))
+
+
+_TEXTS = ("null", "string", "large_string", "string_view")
+# The first that an Arrow type is decides.
+_STORED: Sequence[tuple[Callable[[ArrowType], bool], StoredType]] = (
+    (lambda of: str(of) in _TEXTS, StoredType(Kind.TEXT, "text", _cast_to("string"))),
+    (types.is_boolean, StoredType(Kind.TRUTH, "boolean", _cast_to("bool"))),
+    (types.is_timestamp, StoredType(Kind.TIME, "time", _time)),
+    (types.is_date, StoredType(Kind.TIME, "time", _time)),
+    (types.is_duration, StoredType(Kind.DURATION, "duration", _duration)),
+    # It may exceed 64 bits with a sign.
+    (types.is_uint64, StoredType(Kind.TEXT, "text", _cast_to("string"), "kept as text")),
+    (types.is_integer, StoredType(Kind.NUMBER, "integer", _cast_to("int64"))),
+    (types.is_floating, StoredType(Kind.NUMBER, "float", _cast_to("float64"))),
+    (
+        types.is_decimal,
+        StoredType(Kind.NUMBER, "float", _nearest_doubles, "kept as the nearest double"),
+    ),
+    (lambda _of: True, StoredType(Kind.TEXT, "json", _json, "kept as JSON text")),
+)
+
+
+def stored_type(arrow_type: ArrowType) -> StoredType:
+    if types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    of = next(stored for is_one, stored in _STORED if is_one(arrow_type))
+    return replace(of, notice=f"holds {arrow_type}: {of.notice}") if of.notice else of

@@ -1,35 +1,42 @@
 """The XES reader: streams `.xes` and `.xes.gz` in constant memory.
 
-Traces in the usual form are read by the megabyte (`xes_bulk`), everything else by an XML parser,
-expat; both give the same rows, and only the parser decides where the traces are. It need not see
+Traces in the usual form are read by the megabyte, everything else by an XML parser (`xes_parser`);
+both give the same rows, and only the parser decides where the traces are. It need not see
 the whole file: right after the end of a trace, whole traces may be left out, because nothing
 inside them changes how the rest is parsed.
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from itertools import count
-from typing import Protocol
-from xml.parsers import expat
+import re
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from pappi.errors import LogFormatError, Option
 from pappi.eventlog.files import Place, open_log_file, refuse_long_texts
 from pappi.eventlog.inference import (
     ALL_TIMES,
+    WITHOUT_OFFSET,
     ColumnType,
     LogClock,
+    Tally,
     TypeInference,
     changed_clocks,
     format_guess,
     requested_formats,
 )
 from pappi.eventlog.log import (
+    ACTIVITY,
+    CASE,
     TIME,
+    ArrowArray,
     Batches,
     Description,
     Guess,
@@ -39,45 +46,27 @@ from pappi.eventlog.log import (
     RecordBatch,
     no_progress,
 )
-from pappi.eventlog.xes_bulk import BulkReader, Irregular
-from pappi.eventlog.xes_columns import (
-    EXPECTED,
-    KINDS,
+from pappi.eventlog.xes_parser import (
+    CASE_EXTRA,
+    END_OF_TRACE,
+    EVENT_EXTRA,
+    NAME,
+    NOTICES,
+    TIME_KEY,
+    TYPES,
+    UNTYPED_TIME,
     Buffer,
     ColumnSet,
     DateReader,
-    Node,
-    Value,
-    extra_json,
-    stub_node,
+    XesParser,
     value_readers,
-    whole_node,
 )
 
-END_OF_TRACE = b"</trace>"
+Integers: TypeAlias = NDArray[np.int64]
 
 _BLOCK = 1 << 22
 # A trace longer than this is given to the parser as it comes, without waiting for its end.
 _LONGEST = 1 << 24
-_STEP = 1 << 17
-# The most bytes of a character in UTF-8.
-_BYTES = 4
-_ROWS_PER_BATCH = 20_000
-_DEEPEST = 100
-
-_NAME = "concept:name"
-_TIME_KEY = "time:timestamp"
-
-# The texts of the counts in `_notices`.
-_NOTICES = (
-    "× a trace has the name of an earlier one: kept as a case of its own, as “name (…)”",
-    "× a trace has no name: kept as a case “unnamed (…)”",
-    "× a trace has no events: nothing to import from it",
-    "× a whole number does not fit into 64 bits: kept as text in the extra column",
-    "× a date is finer than a microsecond: it was truncated",
-    "× an event has lists, nested or repeated attributes: kept as JSON in the attribute “extra”",
-    "× an event's trace has such attributes: kept as JSON in the attribute “case:extra”",
-)
 
 
 class XesReader:
@@ -93,8 +82,7 @@ class XesReader:
         self._kinds = kinds
         self._dates = DateReader(options.zone)
         self._parser = XesParser(path.name, self._dates, options)
-        self._document = self._parser.document
-        self._bulk = BulkReader(self._document.columns, self._document.case_ids, self._dates)
+        self._bulk = BulkReader(self._parser.columns, self._parser.case_ids, self._dates)
         self._clock = LogClock(options, learns=kinds is None)
         self._seen: TypeInference | None = None
         self._written: ColumnType | None = None
@@ -106,7 +94,7 @@ class XesReader:
 
     def batches(self, progress: Progress = no_progress) -> Batches:
         for batch in self._stream(progress):
-            names = {column.field: column.name for column in self._document.columns.by_key()}
+            names = {column.field: column.name for column in self._parser.columns.by_key()}
             refuse_long_texts(batch, names, self._options, self._too_long)
             timed = self._with_times(batch)
             self._timed += len(timed) - timed.column(TIME).null_count
@@ -115,7 +103,7 @@ class XesReader:
             raise self._no_times(self._seen)
 
     def description(self) -> Description:
-        column_set = self._document.columns
+        column_set = self._parser.columns
         columns = column_set.described() if self._kinds is None else column_set.by_key()
         times = self._time_texts()
         if self._written is not None and times is not None:
@@ -134,7 +122,7 @@ class XesReader:
     # --- times that are texts ---------------------------------------------------------
 
     def _time_texts(self) -> Buffer | None:
-        return self._document.columns.of_event["string"].get(_TIME_KEY)
+        return self._parser.columns.of_event["string"].get(TIME_KEY)
 
     def _with_times(self, batch: RecordBatch) -> RecordBatch:
         """The batch, with times that are texts read if possible."""
@@ -146,7 +134,7 @@ class XesReader:
             self._written = self._seen.time_type()
         if self._written is None:
             return batch
-        times = self._clock.read(batch.column(texts.field), self._written)
+        times = self._written.read(batch.column(texts.field), self._clock)
         place = batch.schema.get_field_index(TIME)
         timed = batch.set_column(place, TIME, pc.coalesce(batch.column(TIME), times))
         return timed.drop_columns([texts.field])
@@ -172,7 +160,7 @@ class XesReader:
         return LogFormatError(
             self.name,
             None,
-            f"{_TIME_KEY} is a text in this file, {cause}",
+            f"{TIME_KEY} is a text in this file, {cause}",
             hint="export it as a date, give the time format, or say which text means no value",
             options=(Option("time_format"), Option("missing")),
         )
@@ -207,7 +195,7 @@ class XesReader:
         return text[end:]
 
     def _guesses(self) -> Iterator[Guess]:
-        if count := self._dates.without_offset:
+        if count := self._dates.tally[WITHOUT_OFFSET]:
             zone = self._options.timezone or "UTC"
             yield Guess(f"{count} dates without an offset", f"read as {zone}", "timezone")
         if self._seen is not None and self._written is not None:
@@ -215,27 +203,18 @@ class XesReader:
             yield from self._clock.guesses()
 
     def _notices(self) -> Iterator[str]:
-        columns = self._document.columns
-        counts = (
-            self._document.duplicate_names,
-            self._document.unnamed_traces,
-            self._document.empty_traces,
-            self._document.too_long_numbers,
-            self._dates.finer,
-            columns.event_extra.count,
-            columns.case_extra.count,
-        )
-        yield from (
-            f"{count} {notice}" for count, notice in zip(counts, _NOTICES, strict=True) if count
-        )
-        if untyped := self._document.untyped_times:
+        columns = self._parser.columns
+        extra = {EVENT_EXTRA: columns.event_extra.count, CASE_EXTRA: columns.case_extra.count}
+        counts = self._parser.tally + self._dates.tally + Tally(extra)
+        yield from (f"{counts[notice]} × {notice}" for notice in NOTICES if counts[notice])
+        if untyped := counts[UNTYPED_TIME]:
             became = (
                 "kept as an attribute; the event counts as without time"
                 if self._written is None
                 else "texts were read as times"
             )
-            yield f"{untyped} × a {_TIME_KEY} is not a date: {became}"
-        yield from changed_clocks(self._dates.skipped, self._dates.twice, self._options.timezone)
+            yield f"{untyped} × {UNTYPED_TIME}: {became}"
+        yield from changed_clocks(self._dates.tally, self._options.timezone)
         yield from self._clock.notices()
 
 
@@ -244,382 +223,345 @@ def _behind(place: int) -> int:
     return place + len(END_OF_TRACE) if place >= 0 else 0
 
 
-# --- the parser ----------------------------------------------------------------------
+# --- whole traces at once, if they have the usual form -------------------------------
+#
+#     "/></event><event><string key="concept:name" value="
+#     "/><date key="time:timestamp" value="
+#
+# From the quote that ends one value to the quote that begins the next there is only markup: a
+# *separator*. A log has few different ones; each is read once, strictly. An attribute has four
+# double quotes, around its key and around its value, so the quotes cut a piece of the file into
+# values and separators alternately, and whole columns of positions are computed at once instead
+# of calling a function for every element (`layout_of`).
+#
+# Every character lies in a separator that was read strictly or in a value without markup, so what
+# is accepted here is well-formed XML, and means what the layout says. Whatever needs a decision
+# (a name that was used before, a second attribute of the same key, an invalid number) is
+# Irregular: nothing has been changed then, and the parser reads that piece.
 
 
-class XesParser:
-    """Parses one file with the document's handlers; defects become LogFormatError."""
-
-    def __init__(self, file: str, dates: DateReader, options: ReadOptions) -> None:
-        self._file = file
-        self._longest = _BYTES * options.longest_text + _STEP
-        self._parser = parser = expat.ParserCreate()
-        self._fed = 0
-        self._lines_skipped = 0
-        self._utf8 = True
-        self._trace_end = -1
-        self.document = XesDocument(dates, self._defect, self._at_trace_end, options.most_columns)
-        parser.StartElementHandler = self._start_root
-        parser.EndElementHandler = self.document.end
-        parser.XmlDeclHandler = self._declared
-        parser.StartDoctypeDeclHandler = self._refuse_declarations
-        parser.EntityDeclHandler = self._refuse_declarations
-
-    @property
-    def between_traces(self) -> bool:
-        """Whether everything fed was parsed and ended in `</trace>`, in UTF-8."""
-        return self._utf8 and self._trace_end + len(END_OF_TRACE) == self._fed
-
-    def feed(self, text: bytes) -> Iterator[RecordBatch]:
-        """Parse more text; yields the batches that are complete."""
-        for begin in range(0, len(text), _STEP):
-            step = text[begin : begin + _STEP]
-            self._fed += len(step)
-            self._parse(step, final=False)
-            # expat reads an unfinished tag again from its beginning at every step.
-            if self._fed - self._parser.CurrentByteIndex > self._longest:
-                raise self._defect(
-                    f"a tag or text that does not end within {self._longest >> 20} MB",
-                    "shorten such values, or raise the limit",
-                    (Option("longest_text"),),
-                )
-            yield from self.document.taken()
-
-    def skip(self, traces: bytes) -> Iterator[RecordBatch]:
-        """Leave out traces that were read elsewhere; yields what was read before them."""
-        self._lines_skipped += _lines(traces)
-        self.document.hand_over()
-        yield from self.document.taken()
-
-    def finish(self) -> Iterator[RecordBatch]:
-        self._parse(b"", final=True)
-        self.document.hand_over()
-        yield from self.document.taken()
-
-    def _parse(self, text: bytes, *, final: bool) -> None:
-        try:
-            self._parser.Parse(text, final)
-        except expat.ExpatError as error:
-            if final:
-                cause = "the XML ends too early: the file is truncated"
-                hint = "copy or download it again, and compare the size with the original"
-            else:
-                cause = f"malformed XML: {expat.ErrorString(error.code)}"
-                hint = "export the log again, or correct the file at this line"
-            raise LogFormatError(
-                self._file, error.lineno + self._lines_skipped, cause, hint=hint
-            ) from None
-
-    def _defect(self, cause: str, hint: str, options: Sequence[Option] = ()) -> LogFormatError:
-        line = self._parser.CurrentLineNumber + self._lines_skipped
-        return LogFormatError(self._file, line, cause, hint=hint, options=options)
-
-    def _start_root(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Learn from the first element whether tags have a prefix: <log> or <xes:log>."""
-        prefix = tag[: tag.rfind(":") + 1]
-        start = self.document.start
-        if prefix:
-            self._parser.StartElementHandler = lambda tag, attributes: start(
-                tag.removeprefix(prefix), attributes
-            )
-        else:
-            self._parser.StartElementHandler = start
-        start(tag.removeprefix(prefix), attributes)
-
-    def _at_trace_end(self) -> None:
-        self._trace_end = self._parser.CurrentByteIndex
-
-    def _declared(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        self._utf8 = encoding is None or encoding.lower() == "utf-8"
-
-    def _refuse_declarations(self, *_declaration: object) -> None:
-        raise self._defect(
-            "document type and entity declarations are not accepted in an event log",
-            "remove the <!DOCTYPE …> part: entities can expand without bound",
-        )
+_CORE = {NAME: "string", TIME_KEY: "date"}
+_ENTITIES = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
+_ENTITY = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#([0-9]{1,7}));")
+_ENTITY_BYTES = re.compile(_ENTITY.pattern.encode())
 
 
-def _lines(text: bytes) -> int:
-    """The number of line ends in the text: LF, CR LF or CR."""
-    if b"\r" in text:
-        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return int(np.count_nonzero(np.frombuffer(text, np.uint8) == ord("\n")))
+class Irregular(Exception):
+    """This part of the file does not have the usual form."""
 
 
-# --- from elements to rows -----------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class BulkReader:
+    """Reads pieces of one file into the same columns as its parser."""
+
+    columns: ColumnSet
+    case_ids: set[str]
+    dates: DateReader
+
+    def batch(self, piece: bytes) -> RecordBatch:
+        """The events of whole traces; raises Irregular if the parser has to read them.
+
+        Everything is read before anything is kept.
+        """
+        layout, seen = layout_of(piece), DateReader(self.dates.zone)
+        # Texts may have the entities that every XML has, or numeric ones.
+        ampersands = piece.count(b"&")
+        if ampersands and len(_ENTITY_BYTES.findall(piece)) != ampersands:
+            raise Irregular
+        attributes = [
+            (of, _values(of, layout, seen, escaped=ampersands > 0)) for of in layout.attributes
+        ]
+        case_names = [values for of, values in attributes if _names_case(of)]
+        if len(case_names) != 1 or len(case_names[0]) != layout.traces:
+            raise Irregular
+        names: list[str] = case_names[0].to_pylist()
+        if len({*names}) != len(names) or not self.case_ids.isdisjoint(names):
+            raise Irregular
+        arrays = {
+            CASE: pa.array(names, pa.string()).take(pa.array(layout.trace_of_event)),
+            ACTIVITY: pa.nulls(layout.events, pa.string()),
+            TIME: pa.nulls(layout.events, pa.int64()),
+        }
+        for of, values in attributes:
+            if not _names_case(of):
+                column = self.columns.event_column if of.of_event else self.columns.trace_column
+                buffer, array = column(of.tag, of.key), _spread(of, values, layout)
+                buffer.count += len(array) - array.null_count
+                arrays[buffer.field] = array
+        self.case_ids.update(names)
+        self.dates.tally += seen.tally
+        return pa.record_batch(arrays)
 
 
-class Defect(Protocol):
-    """Makes the error for a defect at the current place."""
+def _values(of: Attributes, layout: Layout, dates: DateReader, *, escaped: bool) -> ArrowArray:
+    """One value for every attribute of the group, in the order of the file."""
+    if of.key in _CORE and of.tag != _CORE[of.key] and (of.of_event or of.key == NAME):
+        raise Irregular
+    if not np.all(np.diff(of.owners) > 0):
+        raise Irregular  # a second one in the same trace or event
+    texts = layout.segments.take(pa.array(of.segments))
+    try:
+        if of.tag == "date":
+            return dates.read_all(texts)
+        if of.tag in ("string", "id") and not escaped:
+            return texts
+        read = value_readers(dates)[of.tag]
+        encoded = texts.dictionary_encode()
+        different = encoded.dictionary.to_pylist()
+        if escaped:
+            different = [_ENTITY.sub(_character, text) for text in different]
+        values = [read(text) for text in different]
+    except (ValueError, OverflowError):
+        raise Irregular from None
+    return pa.array(values, TYPES[of.tag].arrow).take(encoded.indices)
 
-    def __call__(self, cause: str, hint: str, options: Sequence[Option] = ()) -> LogFormatError: ...
+
+def _spread(of: Attributes, values: ArrowArray, layout: Layout) -> ArrowArray:
+    """The values where their events are, or the events of their traces; null elsewhere."""
+    owners = layout.events if of.of_event else layout.traces
+    if of.of_event and len(values) == owners:
+        return values
+    number = np.full(owners, -1)
+    number[of.owners] = np.arange(len(values))
+    if not of.of_event:
+        number = number[layout.trace_of_event]
+    return values.take(pa.array(number, mask=number < 0))
 
 
-class XesDocument:
-    """Handlers for one file: `start` and `end` of every element; complete batches are `taken`.
+def _names_case(of: Attributes) -> bool:
+    return of.key == NAME and not of.of_event
 
-        <log>                    depth 1
-          <trace>                depth 2
-            attribute            depth 3, with children below
-            <event>              depth 3
-              attribute          depth 4, with children below
 
-    Everything else directly under <log> (extensions, globals, classifiers, attributes of
-    the log) is skipped: global defaults in particular are never filled in, since a value
-    that nobody recorded would change durations and counts. Rows are handed over at the end
-    of a trace, so memory holds one batch and the longest trace.
+def _character(entity: re.Match[str]) -> str:
+    """The character of an entity; only numbers that every parser accepts."""
+    if entity[1]:
+        return _ENTITIES[entity[1]]
+    number = int(entity[2])
+    if number not in (9, 10, 13) and not 0x20 <= number < 0xD800:
+        raise Irregular
+    return chr(number)
 
-    `at_trace_end` is called at the end of every trace.
+
+# --- the layout of a piece -----------------------------------------------------------
+
+
+_QUOTE, _LESS_THAN, _SPACE = b'"< '
+# Characters that XML forbids, though UTF-8 can encode them.
+_NO_CHARACTERS = (b"\xef\xbf\xbe", b"\xef\xbf\xbf")
+# With more different separators than this, reading them costs as much as the parser.
+_MOST_SEPARATORS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """The attributes of one level, type and key, in the order of the file.
+
+    Each belongs to the event or trace number `owners[i]`, and its text is `segments[i]`.
     """
 
-    def __init__(
-        self,
-        dates: DateReader,
-        defect: Defect,
-        at_trace_end: Callable[[], None],
-        most_columns: int,
-    ) -> None:
-        self._defect = defect
-        self._most_columns = most_columns
-        self._at_trace_end = at_trace_end
-        self._depth = 0
-        self._in_trace = False
-        self._in_event = False
-        self._attribute: tuple[str, Mapping[str, str]] = ("", {})
-        self._nodes: list[Node] = []
-        self._extra: list[Node] = []
-        self._trace_extra: list[Node] = []
-        self._trace_values: dict[Buffer, Value] = {}
-        self._case_name: str | None = None
-        self._name_in_column = False
-        self._row = 0
-        self._first_row = 0
-        self.columns = ColumnSet(value_readers(dates), self._refuse_columns)
-        self._event_columns = self.columns.of_event
-        self._ready: list[RecordBatch] = []
-        self.case_ids: set[str] = set()
-        self._numbers: dict[str, int] = {}
-        self.duplicate_names = 0
-        self.unnamed_traces = 0
-        self.empty_traces = 0
-        self.too_long_numbers = 0
-        self.untyped_times = 0
+    of_event: bool
+    tag: str
+    key: str
+    owners: Integers
+    segments: Integers
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        depth = self._depth = self._depth + 1
-        if self._in_event:
-            if depth == 4:
-                self._event_attribute(tag, attributes)
-            else:
-                self._nested(tag, attributes)
-        elif self._in_trace:
-            if depth > 3:
-                self._nested(tag, attributes)
-            elif tag == "event":
-                self._in_event = True
-                self._extra = []
-            else:
-                self._trace_attribute(tag, attributes)
-        elif depth <= 2:
-            self._outside(tag, depth)
 
-    def end(self, _tag: str) -> None:
-        self._depth -= 1
-        if self._nodes:
-            self._nodes.pop()
-        if self._depth == 2 and self._in_event:
-            if self._extra:
-                self.columns.event_extra.put(self._row, extra_json(self._extra))
-            if len(self.columns.activity.values) <= self._row:
-                self._name_by_other_type()
-            self._in_event = False
-            self._row += 1
-        elif self._depth == 1 and self._in_trace:
-            self._end_trace()
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Traces and their events, numbered; attributes in the order in which each first occurs."""
 
-    def hand_over(self) -> None:
-        """Make a batch of the rows of all traces so far."""
-        if self._row:
-            self._ready.append(self.columns.take(self._row))
-            self._row = self._first_row = 0
+    segments: ArrowArray
+    traces: int
+    trace_of_event: Integers
+    attributes: tuple[Attributes, ...]
 
-    def taken(self) -> list[RecordBatch]:
-        """The complete batches, each returned once."""
-        ready, self._ready = self._ready, []
-        return ready
+    @property
+    def events(self) -> int:
+        return len(self.trace_of_event)
 
-    def _refuse_columns(self, count: int) -> None:
-        if count > self._most_columns:
-            raise self._defect(
-                f"more than {self._most_columns:,} different attributes",
-                "check the export: keys must be attribute names, not values",
-                (Option("most_columns"),),
-            )
 
-    def _outside(self, tag: str, depth: int) -> None:
-        if depth == 1:
-            if tag != "log":
-                raise self._defect(
-                    f"this is XML but not XES: it begins with <{tag}>, not <log>",
-                    "give a log in XES format, or export it again as XES",
-                )
-        elif tag == "trace":
-            self._in_trace = True
-        elif tag == "event":
-            raise self._defect(
-                "an <event> outside any <trace> belongs to no case",
-                "export the log with its events grouped into traces",
-            )
+def layout_of(piece: bytes) -> Layout:
+    """The layout of whole traces, each with an event and an attribute; Irregular otherwise."""
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        raise Irregular from None
+    if any(character in piece for character in _NO_CHARACTERS):
+        raise Irregular
+    data = np.frombuffer(piece, np.uint8)
+    quotes = np.flatnonzero(data == _QUOTE)
+    if len(quotes) == 0 or len(quotes) % 4:
+        raise Irregular
+    segments = _segments(piece, quotes.reshape(-1, 4))
+    kinds, codes = _separators(segments)
+    places = _places(kinds, codes)
+    # The markup after the last value must end the trace.
+    match = _LAST.fullmatch(segments[-1].as_py())
+    if match is None:
+        raise Irregular
+    before, after, opened = _walked(match[1])
+    if (before, after, opened) != (Level(int(places[-1])), Level.BETWEEN_TRACES, ""):
+        raise Irregular
+    _require_plain_values(data, kinds, codes, segments)
+    opens_event = np.array([kind.opens_event for kind in kinds])[codes]
+    opens_trace = np.array([kind.opens_trace for kind in kinds])[codes]
+    event, trace = np.cumsum(opens_event) - 1, np.cumsum(opens_trace) - 1
+    trace_of_event = trace[opens_event]
+    traces = int(trace[-1]) + 1
+    if len(np.unique(trace_of_event)) != traces:
+        raise Irregular  # a trace without events
+    in_event = places == Level.IN_EVENT
+    owners = np.where(in_event, event, trace)
+    attributes = _grouped(kinds, codes, in_event, owners)
+    return Layout(segments, traces, trace_of_event, attributes)
 
-    def _event_attribute(self, tag: str, attributes: Mapping[str, str]) -> None:
-        try:
-            column = self._event_columns[tag][attributes["key"]]
-            value = column.read(attributes["value"])
-        except (KeyError, ValueError, OverflowError):
-            self._unusual_event_attribute(tag, attributes)
-            return
-        if len(column.values) > self._row:
-            self._keep(tag, attributes)
-            return
-        column.put(self._row, value)
-        self._attribute = (tag, attributes)
 
-    def _unusual_event_attribute(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """An attribute of a new column, or one that does not fit a column."""
-        key = self._key(tag, attributes)
-        if tag not in KINDS or "value" not in attributes:
-            self._keep(tag, attributes)
-            return
-        column = self.columns.event_column(tag, key)
-        value = self._value(tag, attributes, column)
-        if value is None or len(column.values) > self._row:
-            self._keep(tag, attributes)
-            return
-        column.put(self._row, value)
-        self._attribute = (tag, attributes)
-        self.untyped_times += key == _TIME_KEY
+def _segments(piece: bytes, quotes: Integers) -> ArrowArray:
+    """Separator, value, separator, …, value, end: as texts, without copying any."""
+    borders = np.empty(2 * len(quotes) + 2, np.int32)
+    borders[0], borders[-1] = 0, len(piece)
+    borders[1:-1:2] = quotes[:, 2] + 1
+    borders[2:-1:2] = quotes[:, 3]
+    buffers = [None, pa.py_buffer(borders), pa.py_buffer(piece)]
+    return pa.StringArray.from_buffers(len(borders) - 1, *buffers[1:])
 
-    def _trace_attribute(self, tag: str, attributes: Mapping[str, str]) -> None:
-        key = self._key(tag, attributes)
-        if tag not in KINDS or "value" not in attributes:
-            self._keep(tag, attributes)
-            return
-        self._attribute = (tag, attributes)
-        if key == _NAME and self._case_name is None:
-            self._case_name = attributes["value"]
-            self._name_in_column = tag != "string"
-            if not self._name_in_column:
-                return
-        column = self.columns.trace_column(tag, key)
-        value = self._value(tag, attributes, column)
-        if value is None or column in self._trace_values:
-            self._keep(tag, attributes)
-            return
-        self._trace_values[column] = value
 
-    def _key(self, tag: str, attributes: Mapping[str, str]) -> str:
-        if "key" not in attributes and tag in KINDS:
-            raise self._defect(
-                f"a <{tag}> attribute has no key", "every XES attribute needs key and value"
-            )
-        return attributes.get("key", "")
+def _separators(segments: ArrowArray) -> tuple[list[Separator], Integers]:
+    """The different separators, and which of them stands before each value."""
+    first = read_separator(f'"/>{segments[0].as_py()}')
+    if first.before != Level.BETWEEN_TRACES:
+        raise Irregular
+    encoded = segments.take(pa.array(np.arange(2, len(segments) - 1, 2))).dictionary_encode()
+    if len(encoded.dictionary) > _MOST_SEPARATORS:
+        raise Irregular
+    others = [read_separator(text) for text in encoded.dictionary.to_pylist()]
+    codes = np.zeros(len(encoded) + 1, np.int64)
+    codes[1:] = encoded.indices.to_numpy() + 1
+    return [first, *others], codes
 
-    def _value(self, tag: str, attributes: Mapping[str, str], column: Buffer) -> Value | None:
-        """The value, or None if it is a number that no column can hold."""
-        text = attributes["value"]
-        try:
-            return column.read(text)
-        except OverflowError:
-            self.too_long_numbers += 1
-            return None
-        except ValueError:
-            raise self._defect(
-                f"{attributes['key']!r} is {text[:80]!r}, which is not {EXPECTED[tag]}",
-                "correct the value in the source system or leave the attribute out",
-            ) from None
 
-    def _keep(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """The element goes to the extra column, with whatever is inside it."""
-        node = whole_node(tag, attributes)
-        self._scope().append(node)
-        self._nodes = [node]
+def _places(kinds: list[Separator], codes: Integers) -> Integers:
+    """The level of each attribute; raises Irregular if a tag closes what is not open."""
+    before = np.array([kind.before for kind in kinds])[codes]
+    after = np.array([kind.after for kind in kinds])[codes]
+    changed = np.where(after != Level.UNCHANGED, np.arange(len(after)), 0)
+    places: Integers = after[np.maximum.accumulate(changed)]
+    expected = before[1:]
+    if not np.all((expected == Level.UNCHANGED) | (expected == places[:-1])):
+        raise Irregular
+    return places
 
-    def _nested(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if self._depth > _DEEPEST:
-            raise self._defect(
-                f"attributes are nested more than {_DEEPEST} levels deep",
-                "this does not look like an event log; check how it was made",
-            )
-        if not self._nodes:
-            parent = stub_node(*self._attribute)
-            self._scope().append(parent)
-            self._nodes = [parent]
-        node = whole_node(tag, attributes)
-        self._nodes[-1].setdefault("children", []).append(node)
-        self._nodes.append(node)
 
-    def _scope(self) -> list[Node]:
-        return self._extra if self._in_event else self._trace_extra
+def _require_plain_values(
+    data: NDArray[np.uint8], kinds: list[Separator], codes: Integers, segments: ArrowArray
+) -> None:
+    """Raise Irregular unless all markup and control characters are in separators."""
+    weights = np.array([kind.special for kind in kinds])
+    in_separators = int(np.bincount(codes, minlength=len(kinds)) @ weights)
+    everywhere = int(np.count_nonzero((data < _SPACE) | (data == _LESS_THAN)))
+    if everywhere != in_separators + specials(segments[-1].as_py()):
+        raise Irregular
 
-    def _name_by_other_type(self) -> None:
-        """An activity of another type, such as a number, becomes the activity as text."""
-        for typed in self._event_columns.values():
-            column = typed.get(_NAME)
-            if column is not None and len(column.values) > self._row:
-                self.columns.activity.put(self._row, str(column.values[self._row]))
-                return
 
-    def _end_trace(self) -> None:
-        events = self._row - self._first_row
-        if events:
-            # The trace's name, or a unique one if it has none or one in use: made from what the
-            # trace holds, and not from how many came before. Cases are sampled into buckets by
-            # their ids, and one more trace must not change the buckets of all that follow.
-            name = self._case_name
-            if name is None:
-                self.unnamed_traces += 1
-                case_id = self._unused(f"unnamed ({self._digest()})")
-            elif name in self.case_ids:
-                self.duplicate_names += 1
-                case_id = self._unused(f"{name} ({self._digest()})")
-                if not self._name_in_column:
-                    self._trace_values.setdefault(self.columns.trace_column("string", _NAME), name)
-            else:
-                case_id = name
-            self.case_ids.add(case_id)
-            # The trace's own attributes, repeated on each of its events.
-            self.columns.case.put(self._first_row, case_id, events)
-            if self._trace_extra:
-                extra = extra_json(self._trace_extra)
-                self.columns.case_extra.put(self._first_row, extra, events)
-            for column, value in self._trace_values.items():
-                column.put(self._first_row, value, events)
-        else:
-            self.empty_traces += 1
-        self._in_trace = False
-        self._case_name = None
-        self._trace_values = {}
-        self._trace_extra = []
-        self._first_row = self._row
-        if self._row >= _ROWS_PER_BATCH:
-            self.hand_over()
-        self._at_trace_end()
+def _grouped(
+    kinds: list[Separator], codes: Integers, in_event: NDArray[np.bool_], owners: Integers
+) -> tuple[Attributes, ...]:
+    names = list(dict.fromkeys((kind.tag, kind.key) for kind in kinds))
+    number = {name: 2 * n for n, name in enumerate(names)}
+    group = np.array([number[kind.tag, kind.key] for kind in kinds])[codes] + in_event
+    order = np.argsort(group.astype(np.uint16), kind="stable")
+    members = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    attributes = []
+    for member in sorted(members, key=lambda member: int(member[0])):
+        tag, key = names[group[member[0]] // 2]
+        attributes.append(
+            Attributes(bool(in_event[member[0]]), tag, key, owners[member], 2 * member + 1)
+        )
+    return tuple(attributes)
 
-    def _digest(self) -> str:
-        """A digest of the trace that ends here, whatever the order of its columns."""
-        content = [(*column, "event") for column in self.columns.held(self._first_row)]
-        values = self._trace_values.items()
-        content += [(b.name, b.type, repr(value), "trace") for b, value in values]
-        content.append(("", "", repr(self._trace_extra), "trace"))
-        return hashlib.blake2b(repr(sorted(content)).encode(), digest_size=6).hexdigest()
 
-    def _unused(self, candidate: str) -> str:
-        """The candidate, with a number if traces with the same content have taken it."""
-        if candidate not in self.case_ids:
-            return candidate
-        # On from the last number: starting at 2 each time, many equal traces would take forever.
-        for number in count(self._numbers.get(candidate, 1) + 1):
-            if (name := f"{candidate} ({number})") not in self.case_ids:
-                self._numbers[candidate] = number
-                return name
-        raise AssertionError("there is always another number")
+# --- separators ----------------------------------------------------------------------
+
+
+class Level(IntEnum):
+    """The level of an attribute; UNCHANGED is that of the one before it."""
+
+    UNCHANGED = 0
+    BETWEEN_TRACES = 1
+    IN_TRACE = 2
+    IN_EVENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Separator:
+    """The markup before a value: what it closes and opens, and the attribute it begins.
+
+    `special` counts the characters that no value may have in this form.
+    """
+
+    before: Level
+    after: Level
+    opens_trace: bool
+    opens_event: bool
+    tag: str
+    key: str
+    special: int
+
+
+_MARKUP = r"((?:[ \t\r\n]|</?(?:trace|event)>)*+)"
+_SEPARATOR = re.compile(
+    rf'" ?/>{_MARKUP}<(string|date|int|float|boolean|id) key="([^"<&\x00-\x1f]*+)" value="'
+)
+_LAST = re.compile(rf'" ?/>{_MARKUP}')
+_TAG = re.compile(r"</?[a-z]+>")
+_SPECIAL = re.compile(r"[<\x00-\x1f]")
+_MOVES = {
+    "<trace>": (Level.BETWEEN_TRACES, Level.IN_TRACE),
+    "</trace>": (Level.IN_TRACE, Level.BETWEEN_TRACES),
+    "<event>": (Level.IN_TRACE, Level.IN_EVENT),
+    "</event>": (Level.IN_EVENT, Level.IN_TRACE),
+}
+
+
+def read_separator(text: str) -> Separator:
+    """The separator, from the quote that ends the value before it.
+
+    >>> found = read_separator('"/></event> <event><int key="n" value="')
+    >>> (found.before.name, found.after.name, found.opens_event, found.tag, found.key)
+    ('IN_EVENT', 'IN_EVENT', True, 'int', 'n')
+    """
+    match = _SEPARATOR.fullmatch(text)
+    if match is None:
+        raise Irregular
+    before, after, opened = _walked(match[1])
+    # At most one event begins here, and if a trace does, the event is in it.
+    if opened not in ("", "<trace>", "<event>", "<trace><event>") or after == Level.BETWEEN_TRACES:
+        raise Irregular
+    return Separator(
+        before=before,
+        after=after,
+        opens_trace=opened.startswith("<trace>"),
+        opens_event=opened.endswith("<event>"),
+        tag=match[2],
+        key=match[3],
+        special=specials(text),
+    )
+
+
+def specials(text: str) -> int:
+    return len(_SPECIAL.findall(text))
+
+
+def _walked(markup: str) -> tuple[Level, Level, str]:
+    """The levels these tags lead from and to, and the opening tags among them."""
+    before = after = Level.UNCHANGED
+    opened = ""
+    for tag in _TAG.findall(markup):
+        source, target = _MOVES[tag]
+        if before == Level.UNCHANGED:
+            before = source
+        elif source != after:
+            raise Irregular
+        after = target
+        opened += "" if tag.startswith("</") else tag
+    return before, after, opened

@@ -217,7 +217,7 @@ class Inbox:
 
     def put_into_part(self, part: int, cases: Iterable[str], last: int) -> None:
         """These cases' events go into a part, if it comes to be declared: see `settle`."""
-        with writing(self._connection), self._chosen(cases):
+        with self._chosen(cases):
             self._connection.execute(_PUT_INTO_PART, (part, self._data, last))
             self._connection.execute(_NOTE, (part, self._data))
 
@@ -252,7 +252,7 @@ class Inbox:
 
     def stored(self, cases: Iterable[str]) -> set[str]:
         """Those of the cases that the log has."""
-        with writing(self._connection), self._chosen(cases):
+        with self._chosen(cases):
             return {case for (case,) in self._connection.execute(_STORED, (self._data,))}
 
     def fractional(self, part: int) -> frozenset[str]:
@@ -268,7 +268,7 @@ class Inbox:
 
     def cases_of_persons(self, persons: Iterable[str]) -> list[str]:
         """The cases that have an event of one of these persons."""
-        with writing(self._connection), self._chosen(persons):
+        with self._chosen(persons):
             cases_found = self._connection.execute(
                 "SELECT DISTINCT case_id FROM event WHERE data = ?"
                 " AND person IN (SELECT value FROM temp.chosen)",
@@ -278,7 +278,7 @@ class Inbox:
 
     def unsealed_events(self, cases: Iterable[str]) -> dict[str, int]:
         """How many events that are not sealed these cases have; not those that have none."""
-        with writing(self._connection), self._chosen(cases):
+        with self._chosen(cases):
             counts = self._connection.execute(
                 "SELECT case_id, count(*) FROM event WHERE data = ? AND sealed = 0"
                 " AND case_id IN (SELECT value FROM temp.chosen) GROUP BY case_id",
@@ -291,13 +291,13 @@ class Inbox:
 
         Of `late` ones, which the log keeps, only what is not sealed: that it has them, stays known.
         """
-        with writing(self._connection), self._chosen(late):
+        with self._chosen(late):
             self._connection.execute(
                 "DELETE FROM event WHERE data = ? AND sealed = 0"
                 " AND case_id IN (SELECT value FROM temp.chosen)",
                 (self._data,),
             )
-        with writing(self._connection), self._chosen(cases):
+        with self._chosen(cases):
             for held in ("event", "stored"):
                 self._connection.execute(
                     f"DELETE FROM {held} WHERE data = ?"  # noqa: S608
@@ -321,15 +321,18 @@ class Inbox:
 
     @contextmanager
     def _chosen(self, values: Iterable[str]) -> Iterator[None]:
-        """Values as a table, as a statement takes only so many of them; in memory alone."""
+        """A transaction with values as a table, as a statement takes only so many of them; in
+        memory alone.
+        """
         run = self._connection.execute
-        run("CREATE TEMP TABLE chosen (value TEXT PRIMARY KEY) WITHOUT ROWID")
-        self._connection.executemany(
-            "INSERT INTO temp.chosen VALUES (?) ON CONFLICT DO NOTHING",
-            ((v,) for v in values),
-        )
-        yield
-        run("DROP TABLE temp.chosen")
+        with writing(self._connection):
+            run("CREATE TEMP TABLE chosen (value TEXT PRIMARY KEY) WITHOUT ROWID")
+            self._connection.executemany(
+                "INSERT INTO temp.chosen VALUES (?) ON CONFLICT DO NOTHING",
+                ((v,) for v in values),
+            )
+            yield
+            run("DROP TABLE temp.chosen")
 
 
 @contextmanager
@@ -344,12 +347,12 @@ def drop_captured(path: Path, kept: Collection[str]) -> tuple[str, ...]:
     if not path.exists():
         return ()
     with opened(path) as connection:
-        stored = {data for query in _NEXT_LOG for data in _logs_in(connection, query)}
+        stored = {data for held in _HELD for data in _logs_in(connection, held)}
         gone = tuple(sorted(stored.difference(kept)))
         named = [(data,) for data in gone]
         if gone:
             with writing(connection):
-                for held in ("event", "stored", "known", "erased"):
+                for held in _HELD:
                     connection.executemany(f"DELETE FROM {held} WHERE data = ?", named)  # noqa: S608
                 # Until the file is rewritten too: cut off before, it is seen and done again.
                 connection.executemany("INSERT INTO erased VALUES (?, x'')", named)
@@ -359,18 +362,15 @@ def drop_captured(path: Path, kept: Collection[str]) -> tuple[str, ...]:
     return gone
 
 
-_NEXT_LOG = (
-    "SELECT min(data) FROM event WHERE data > ?",
-    "SELECT min(data) FROM stored WHERE data > ?",
-    "SELECT min(data) FROM known WHERE data > ?",
-    "SELECT min(data) FROM erased WHERE data > ?",
-)
+# The tables that hold something of a log.
+_HELD = ("event", "stored", "known", "erased")
 
 
-def _logs_in(connection: sqlite3.Connection, query: str) -> Iterator[str]:
+def _logs_in(connection: sqlite3.Connection, held: str) -> Iterator[str]:
     """By hops along the index: reading every event would take its time."""
     last = ""
     while last is not None:
+        query = f"SELECT min(data) FROM {held} WHERE data > ?"  # noqa: S608
         ((last,),) = connection.execute(query, (last,)).fetchall()
         if last is not None:
             yield last
@@ -527,8 +527,16 @@ _CAUSES = {
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection for one piece of work; SQLite's complaints come out as WorkspaceError."""
-    with _explained(path), closing(_connect(path)) as connection:
-        yield connection
+    try:
+        with closing(_connect(path)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
+        raise WorkspaceError(
+            f"the inbox {path.name} could not be used: {_CAUSES.get(code, 'SQLite refused')}",
+            hint="fix this and try again: nothing is stored or erased twice",
+            detail=f"{path}: {error}",
+        ) from error
 
 
 @contextmanager
@@ -593,16 +601,3 @@ def _keep_changes_in_a_log(connection: sqlite3.Connection) -> None:
             time.sleep(0.01)
         else:
             return
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_MISUSE) & 0xFF
-        raise WorkspaceError(
-            f"the inbox {path.name} could not be used: {_CAUSES.get(code, 'SQLite refused')}",
-            hint="fix this and try again: nothing is stored or erased twice",
-            detail=f"{path}: {error}",
-        ) from error

@@ -39,6 +39,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,9 @@ from pappi.store.workspace import (
 )
 from pappi.values import JSON, Epsilon
 
+# Since these layouts, workspaces have a key, ledgers have today's form, and each event knows where
+# its case begins.
+_KEYS_SINCE, _LEDGERS_SINCE, _FIRST_POSITIONS_SINCE = 2, 4, 4
 _DRAFT = ".migrating"
 _READY = "ready.json"
 _BUSY_SECONDS = 5
@@ -115,74 +119,6 @@ class Migration:
     kept: Path | None
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationDraft:
-    """The files of a workspace that change, as copies; `root` is where the copies are."""
-
-    root: Path
-    source: Path
-
-    @property
-    def ledger(self) -> Path:
-        return self.root / "ledger.sqlite"
-
-    @property
-    def old_events(self) -> Path:
-        """The file of all events, as the workspace has it or as it was changed already."""
-        changed = self.root / "events.duckdb"
-        return changed if changed.exists() else self.source / "events.duckdb"
-
-    def copy(self, name: str) -> Path:
-        """A copy of one of the workspace's plain files, to be changed."""
-        copied = self.root / name
-        if not copied.exists():
-            shutil.copyfile(self.source / name, copied)
-            copied.chmod(0o600)
-        return copied
-
-
-def _to_layout_2(draft: MigrationDraft) -> None:
-    """A key, which orders persons' cases and deals cases into buckets."""
-    write_durably(draft.root / "key", secret_bytes(KEY_BYTES))
-
-
-def _to_layout_4(draft: MigrationDraft) -> None:
-    """Each event knows where its case begins."""
-    events = draft.source / "events.duckdb"
-    if events.exists() and lacks_first_positions(events):
-        add_first_positions(draft.copy("events.duckdb"))
-
-
-def _to_layout_5(draft: MigrationDraft) -> None:
-    """Each part of a log has a file of its own."""
-    if draft.old_events.exists():
-        split_events(draft.old_events, draft.root / "events")
-    (draft.root / "events.duckdb").unlink(missing_ok=True)
-
-
-def _to_format_3(journal: Journal) -> None:
-    """What changes in a ledger of format 2; inside one transaction."""
-    journal.add_snapshots()
-    journal.append(EntryKind.REFORMAT, reformat_payload())
-
-
-# From each layout to the next: what changes in files, and in the ledger's database. A ledger
-# of format 1, which has other tables and other entries, is written anew instead.
-FileStep = Callable[[MigrationDraft], None]
-LedgerStep = Callable[[Journal], None]
-Steps = Sequence[tuple[FileStep | None, LedgerStep | None]]
-STEPS: dict[int, tuple[FileStep | None, LedgerStep | None]] = {
-    1: (_to_layout_2, None),
-    2: (None, None),
-    3: (_to_layout_4, _to_format_3),
-    4: (_to_layout_5, None),
-}
-# Since this layout, ledgers have today's form.
-_LEDGERS_SINCE = 4
-# What a layout no longer has: put away with what is replaced.
-_GONE = ("events.duckdb",)
-
-
 def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
     """Bring the workspace in this directory to today's layout; refuses one that is in use."""
     read_marker(root)  # nothing is put into a folder that is no workspace
@@ -197,13 +133,13 @@ def migrate(root: Path, on_step: Callable[[str], None] = no_step) -> Migration:
         if layout == MIGRATING and _is_outdated(root, draft):
             layout = _ready(draft)["before"]
         if layout != MIGRATING:
-            if not isinstance(layout, int) or layout not in STEPS:
+            if not isinstance(layout, int) or not 1 <= layout < LAYOUT:
                 raise WorkspaceError(
                     f"{root} has layout {layout}, which this version of pappi does not know",
                     hint="use the version of pappi that wrote it, or a later one",
                 )
             with _alone(root):
-                _prepare(MigrationDraft(draft, root), layout, marker, on_step)
+                _prepare(root, draft, layout, marker, on_step)
         return _finish(root, draft, on_step)
 
 
@@ -229,74 +165,77 @@ def _ready(draft: Path) -> dict[str, Any]:
 
 
 def _prepare(
-    draft: MigrationDraft, layout: int, marker: dict[str, object], on_step: Callable[[str], None]
+    root: Path,
+    draft: Path,
+    layout: int,
+    marker: dict[str, object],
+    on_step: Callable[[str], None],
 ) -> None:
     """Make the draft, complete and on the disk; of the workspace only the marker changes."""
-    shutil.rmtree(draft.root, ignore_errors=True)
-    draft.root.mkdir(mode=0o700)
-    steps = [STEPS[number] for number in range(layout, LAYOUT)]
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
     end = None
-    if WorkspaceFiles(draft.source).ledger_url() is None:
-        end = _end_of(draft.source / "ledger.sqlite")
+    if WorkspaceFiles(root).ledger_url() is None:
+        end = _end_of(root / "ledger.sqlite")
         if layout < _LEDGERS_SINCE:
-            marker = {**marker, "ledger": _drafted_ledger(draft, steps)}
-    for on_files, _ in steps:
-        if on_files is not None:
-            on_files(draft)
+            marker = {**marker, "ledger": _drafted_ledger(root, draft)}
+    if layout < _KEYS_SINCE:
+        write_durably(draft / "key", secret_bytes(KEY_BYTES))
+    if (root / "events.duckdb").exists():
+        split_events(root / "events.duckdb", draft / "events", layout)
     on_step("drafted")
-    files = sorted(draft.root.iterdir())
-    for new_file in draft.root.rglob("*"):
+    files = sorted(draft.iterdir())
+    for new_file in draft.rglob("*"):
         if new_file.is_file():
             new_file.chmod(0o600)
             with new_file.open("rb+") as file:
                 os.fsync(file.fileno())
     for folder in filter(Path.is_dir, files):
         sync_folder(folder)
-    new = {**marker, "layout": LAYOUT}
+    # For what is replaced: another folder than that of an earlier migration, whose files stay.
+    suffixes = chain([""], (f"-{number}" for number in count(2)))
+    names = (f"before-layout-{LAYOUT}{suffix}" for suffix in suffixes)
     ready = {
         "before": layout,
         "files": [new_file.name for new_file in files],
-        "marker": new,
+        "marker": {**marker, "layout": LAYOUT},
         "end": end,
-        "kept": _new_folder(draft.source),
+        "kept": next(name for name in names if not (root / name).exists()),
     }
-    write_durably(draft.root / _READY, json.dumps(ready).encode())
+    write_durably(draft / _READY, json.dumps(ready).encode())
     on_step("ready")
-    write_marker(draft.source, {**marker, "layout": MIGRATING})
+    write_marker(root, {**marker, "layout": MIGRATING})
     on_step("marked")
 
 
-def _new_folder(root: Path) -> str:
-    """For what is replaced: another than that of an earlier migration, whose files stay."""
-    name = f"before-layout-{LAYOUT}"
-    names = (name, *(f"{name}-{number}" for number in range(2, 1_000)))
-    return next(folder for folder in names if not (root / folder).exists())
-
-
-def _drafted_ledger(draft: MigrationDraft, steps: Steps) -> str:
+def _drafted_ledger(root: Path, draft: Path) -> str:
     """Today's form of the ledger, verified; gives the digest it begins with."""
-    copied = draft.root / "before.sqlite"
+    copied, new = draft / "before.sqlite", draft / "ledger.sqlite"
     with (
-        closing(sqlite3.connect(draft.source / "ledger.sqlite")) as now,
+        closing(sqlite3.connect(root / "ledger.sqlite")) as now,
         closing(sqlite3.connect(copied)) as copy,
     ):
         now.backup(copy)
     if needs_rewriting(copied):
-        rewrite(copied, draft.ledger)
+        rewrite(copied, new)
         copied.unlink()
     else:
-        copied.replace(draft.ledger)
-        with closing(bare_journal(draft.ledger)) as journal, journal.writing():
-            for _, on_ledger in steps:
-                if on_ledger is not None:
-                    on_ledger(journal)
-    with open_ledger(draft.ledger) as ledger:
+        copied.replace(new)
+        with closing(bare_journal(new)) as journal, journal.writing():
+            _reformat(journal)
+    with open_ledger(new) as ledger:
         opening = ledger.opening
-        WorkspaceFiles(draft.root).mark.begin(ledger.head())
-    with closing(sqlite3.connect(draft.ledger)) as connection:
+        WorkspaceFiles(draft).mark.begin(ledger.head())
+    with closing(sqlite3.connect(new)) as connection:
         # Leaves one file, without a log of changes beside it.
         connection.execute("PRAGMA journal_mode = DELETE").fetchall()
     return opening
+
+
+def _reformat(journal: Journal) -> None:
+    """What changes in a ledger of format 2; inside one transaction."""
+    journal.add_snapshots()
+    journal.append(EntryKind.REFORMAT, reformat_payload())
 
 
 def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migration:
@@ -306,7 +245,13 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
     kept.mkdir(mode=0o700, exist_ok=True)
     url = WorkspaceFiles(root).ledger_url()
     if url is not None:
-        _change_database(root, url, ready["before"])
+        with closing(bare_journal(url)) as journal:
+            with journal.writing():
+                if journal.format() < FORMAT:
+                    _reformat(journal)
+            last = journal.last()
+            if last is not None:
+                WorkspaceFiles(root).mark.begin(Mark(last.seq, last.digest))
         on_step("changed the database")
     for name in ready["files"]:
         new, place, old = folder / name, root / name, kept / name
@@ -319,28 +264,14 @@ def _finish(root: Path, folder: Path, on_step: Callable[[str], None]) -> Migrati
             on_step(f"put {name} away")
         new.replace(place)
         on_step(f"put {name} in its place")
-    for name in _GONE:
-        if (root / name).exists():
-            (root / name).replace(kept / name)
-            on_step(f"put {name} away")
+    if (root / "events.duckdb").exists():
+        (root / "events.duckdb").replace(kept / "events.duckdb")
+        on_step("put events.duckdb away")
     sync_folder(kept)
     write_marker(root, ready["marker"])
     on_step("done")
     shutil.rmtree(folder, ignore_errors=True)
     return Migration(ready["before"], LAYOUT, kept)
-
-
-def _change_database(root: Path, url: str, before: int) -> None:
-    with closing(bare_journal(url)) as journal:
-        with journal.writing():
-            if journal.format() < FORMAT:
-                for number in range(before, LAYOUT):
-                    _, on_ledger = STEPS[number]
-                    if on_ledger is not None:
-                        on_ledger(journal)
-        last = journal.last()
-        if last is not None:
-            WorkspaceFiles(root).mark.begin(Mark(last.seq, last.digest))
 
 
 @contextmanager
@@ -403,14 +334,21 @@ def needs_rewriting(ledger: Path) -> bool:
 
 def rewrite(old: Path, new: Path) -> None:
     """Rewrite the ledger in the file `old` into the file `new`."""
-    journal = list(_translated(list(_entries(old))))
+    translation, (opening, *entries) = _Translation(), _entries(old)
+    end = entries[-1] if entries else opening
+    continues = {"format": opening.payload["format"], "seq": end.seq, "digest": end.digest}
+    identity = opening_payload(secret_bytes(_IDENTITY_BYTES).hex())
+    last = extend(None, opening.at, EntryKind.OPENING, {**identity, "continues": continues})
+    journal = [last]
+    for entry in entries:
+        last = extend(last, entry.at, entry.kind, translation.of(entry))
+        journal.append(last)
     standing_now = standing(journal)
     with closing(sqlite3.connect(new)) as connection, connection:
         for statement in TABLES:
             connection.execute(statement)
         rows = [(e.seq, e.at, e.kind, e.body, e.digest) for e in journal]
         connection.executemany("INSERT INTO journal VALUES (?, ?, ?, ?, ?)", rows)
-        last = standing_now.last
         connection.execute("INSERT INTO head VALUES (1, ?, ?)", (last.seq, last.digest))
         connection.executemany(
             "INSERT INTO account VALUES (?, ?, ?, ?, ?)",
@@ -434,20 +372,6 @@ def _entries(ledger: Path) -> Iterator[Entry]:
             raise broken(ledger.name, fault.sentence) from fault
         except sqlite3.Error as error:
             raise broken(ledger.name, str(error)) from error
-
-
-def _translated(old: list[Entry]) -> Iterator[Entry]:
-    translation = _Translation()
-    end = old[-1]
-    identity = secret_bytes(_IDENTITY_BYTES).hex()
-    continues = {"format": old[0].payload["format"], "seq": end.seq, "digest": end.digest}
-    last = extend(
-        None, old[0].at, EntryKind.OPENING, {**opening_payload(identity), "continues": continues}
-    )
-    yield last
-    for entry in old[1:]:
-        last = extend(last, entry.at, entry.kind, translation.of(entry))
-        yield last
 
 
 class _Translation:
@@ -556,10 +480,11 @@ def _completed(node: JSON) -> JSON:
     return {**_ADDED[str(node["is"])], **parts}
 
 
-# --- event tables without the column first_pos ---------------------------------------
+# --- events in one file, with part tables and views that unite them ------------------
 
 
 _FILE = "upgraded"
+_OLD_PART = re.compile(r"(.+)_p([0-9]+)")
 _FIRST = "min(pos) OVER (PARTITION BY case_id)"
 _TABLES = "SELECT table_name FROM duckdb_tables() WHERE database_name = $1"
 _VIEWS = "SELECT view_name, sql FROM duckdb_views() WHERE database_name = $1 AND NOT internal"
@@ -569,39 +494,47 @@ ORDER BY column_index
 """
 
 
-def lacks_first_positions(database: Path) -> bool:
-    """Whether some event table was written before there was the column `first_pos`."""
-    with closing(duckdb.connect()) as connection:
+def split_events(database: Path, events: Path, layout: int) -> None:
+    """Write every part table of the file as a part of its own, in a folder."""
+    events.mkdir(mode=0o700)
+    with closing(duckdb.connect(config={"temp_directory": str(events / "spill")})) as connection:
         connection.execute(f"{attach(str(database), _FILE)} (READ_ONLY)")
-        return bool(_lacking(connection))
+        views = connection.execute(_VIEWS, [_FILE]).fetchall()
+        tables: dict[str, dict[int, str]] = {}
+        for (name,) in connection.execute(_TABLES, [_FILE]).fetchall():
+            match = _OLD_PART.fullmatch(name)
+            base, number = (name, 1) if match is None else (match[1], int(match[2]))
+            tables.setdefault(base, {})[number] = name
+        for base in sorted(tables):
+            files = PartsList(base, {}).new_files()
+            parts = {
+                name: _split(connection, name, events / next(files), number, layout)
+                for number, name in sorted(tables[base].items())
+            }
+            versions: dict[int, tuple[Part, ...]] = {1: (parts[base],)} if base in parts else {}
+            for view, written in views:
+                version = Versioned.of(view)
+                if version.base == base:
+                    united = sqlglot.parse_one(written, dialect="duckdb").find_all(exp.Table)
+                    named = {each.name for each in united}
+                    in_order = tuple(part for name, part in parts.items() if name in named)
+                    versions[version.number] = in_order
+            Successor(events, PartsList(base, versions), []).take_place()
+    shutil.rmtree(events / "spill", ignore_errors=True)
 
 
-def add_first_positions(database: Path) -> None:
-    """Give every event table of the file the column, and every view that unites tables.
+def _split(
+    connection: duckdb.DuckDBPyConnection, name: str, file: Path, number: int, layout: int
+) -> Part:
+    """The table as a part, with the column `first_pos` if it was written before there was one.
 
     A case lies wholly in one table, and its positions follow on each other.
     """
-    with closing(duckdb.connect()) as connection:
-        connection.execute(attach(str(database), _FILE))
-        connection.execute(f"USE {_FILE}")
-        connection.begin()
-        views = connection.execute(_VIEWS, [_FILE]).fetchall()
-        for name, _ in views:
-            connection.execute(f"DROP VIEW {table(name).sql('duckdb')}")
-        for name in _lacking(connection):
-            _fill(connection, name)
-        for _, written in views:
-            connection.execute(_with_first_position(written))
-        connection.commit()
-        connection.execute("USE memory")
-        connection.execute(detach(_FILE))
-
-
-def _lacking(connection: duckdb.DuckDBPyConnection) -> list[str]:
-    tables = [name for (name,) in connection.execute(_TABLES, [_FILE]).fetchall()]
-    lacking = [name for name in tables if not _has_first_positions(connection, name)]
-    for name in lacking:
-        attributes = _columns(connection, name)[len(CANONICAL) :]
+    old, new = table(name, _FILE).sql("duckdb"), table(EVENTS, "part").sql("duckdb")
+    columns = [c for (c,) in connection.execute(_COLUMNS, [_FILE, name]).fetchall()]
+    selected = "*"
+    if layout < _FIRST_POSITIONS_SINCE and not _has_first_positions(connection, columns, old):
+        attributes = columns[len(CANONICAL) :]
         if FIRST_POSITION in map(str.casefold, attributes):
             raise WorkspaceError(
                 f"a log has an attribute called {FIRST_POSITION}, which is now the name of a "
@@ -609,91 +542,24 @@ def _lacking(connection: duckdb.DuckDBPyConnection) -> list[str]:
                 hint="nothing was changed; this workspace can be used with the version of pappi "
                 "that wrote it",
             )
-    return lacking
+        named = (column(attribute).sql("duckdb") for attribute in attributes)
+        selected = ", ".join((*CANONICAL, f"{_FIRST} AS {FIRST_POSITION}", *named))
+    connection.execute(attach(str(file), "part"))
+    connection.execute(f"CREATE TABLE {new} AS SELECT {selected} FROM {old} ORDER BY pos")  # noqa: S608
+    ((last,),) = connection.execute(f"SELECT coalesce(max(pos), 0) FROM {new}").fetchall()  # noqa: S608
+    connection.execute(detach("part"))
+    return Part(file.name, last, seals=int(number > 1))
 
 
-def _has_first_positions(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+def _has_first_positions(
+    connection: duckdb.DuckDBPyConnection, columns: Sequence[str], stored: str
+) -> bool:
     """By its values, too: an attribute may have had that name before."""
-    if _columns(connection, name)[: len(STORED)] != STORED:
+    if tuple(columns[: len(STORED)]) != STORED:
         return False
     different = connection.execute(
         "SELECT 1 FROM (SELECT CAST(first_pos AS VARCHAR) AS said, "  # noqa: S608
-        f"CAST({_FIRST} AS VARCHAR) AS first FROM {table(name, _FILE).sql('duckdb')}) "
+        f"CAST({_FIRST} AS VARCHAR) AS first FROM {stored}) "
         "WHERE said IS DISTINCT FROM first LIMIT 1"
     )
     return not different.fetchall()
-
-
-def _columns(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str, ...]:
-    return tuple(c for (c,) in connection.execute(_COLUMNS, [_FILE, name]).fetchall())
-
-
-def _fill(connection: duckdb.DuckDBPyConnection, name: str) -> None:
-    attributes = _columns(connection, name)[len(CANONICAL) :]
-    columns = [*CANONICAL, f"{_FIRST} AS first_pos"]
-    columns += [column(attribute).sql("duckdb") for attribute in attributes]
-    before, after = table(name).sql("duckdb"), table("pappi_filled").sql("duckdb")
-    rows = f"SELECT {', '.join(columns)} FROM {before} ORDER BY pos"  # noqa: S608
-    connection.execute(f"CREATE TABLE {after} AS {rows}")
-    connection.execute(f"DROP TABLE {before}")
-    connection.execute(f"ALTER TABLE {after} RENAME TO {before}")
-
-
-def _with_first_position(view: str) -> str:
-    """The same view, each of its SELECTs with the column behind the canonical ones."""
-    written = sqlglot.parse_one(view, dialect="duckdb")
-    for select in written.find_all(exp.Select):
-        named = [expression.name for expression in select.expressions]
-        if tuple(named[:5]) != STORED:
-            select.expressions.insert(len(CANONICAL), column(FIRST_POSITION))
-    return written.sql("duckdb")
-
-
-# --- events in one file, with part tables and views that unite them ------------------
-
-
-_OLD_PART = re.compile(r"(.+)_p[0-9]+")
-
-
-def split_events(database: Path, events: Path) -> None:
-    """Write every part table of the file as a part of its own, in a folder."""
-    events.mkdir(mode=0o700)
-    with closing(duckdb.connect(config={"temp_directory": str(events / "spill")})) as connection:
-        connection.execute(f"{attach(str(database), _FILE)} (READ_ONLY)")
-        tables = [name for (name,) in connection.execute(_TABLES, [_FILE]).fetchall()]
-        views = connection.execute(_VIEWS, [_FILE]).fetchall()
-        for base in sorted({_base(name) for name in tables}):
-            log = PartsList(base, {})
-            files = log.new_files()
-            parts = {
-                name: _split(connection, name, events / next(files), base)
-                for name in sorted(tables, key=_number)
-                if _base(name) == base
-            }
-            versions: dict[int, tuple[Part, ...]] = {1: (parts[base],)} if base in parts else {}
-            for name, written in views:
-                if Versioned.of(name).base == base:
-                    united = sqlglot.parse_one(written, dialect="duckdb").find_all(exp.Table)
-                    named = {each.name for each in united} & parts.keys()
-                    in_order = tuple(parts[part] for part in sorted(named, key=_number))
-                    versions[Versioned.of(name).number] = in_order
-            Successor(events, PartsList(base, versions), []).take_place()
-    shutil.rmtree(events / "spill", ignore_errors=True)
-
-
-def _base(name: str) -> str:
-    match = _OLD_PART.fullmatch(name)
-    return name if match is None else match[1]
-
-
-def _number(name: str) -> int:
-    return 1 if _base(name) == name else int(name.rpartition("_p")[2])
-
-
-def _split(connection: duckdb.DuckDBPyConnection, name: str, file: Path, base: str) -> Part:
-    old, new = table(name, _FILE).sql("duckdb"), table(EVENTS, "part").sql("duckdb")
-    connection.execute(attach(str(file), "part"))
-    connection.execute(f"CREATE TABLE {new} AS FROM {old} ORDER BY pos")
-    ((last,),) = connection.execute(f"SELECT coalesce(max(pos), 0) FROM {new}").fetchall()  # noqa: S608
-    connection.execute(detach("part"))
-    return Part(file.name, last, seals=int(name != base))

@@ -1,21 +1,29 @@
-"""A log read as it was declared beforehand: nothing else of it is imported.
+"""Opening a log: the reader for its format, and a log read as it was declared beforehand.
 
-Events of undeclared activities stay, without a name, so that a case keeps its beginning, end and
-duration. Undeclared attributes are left out, and a value that is not of the declared kind is
-missing. Each value is read by itself: a number stays a number whatever some other case has in the
-same column, and a Z at the end of a time does not mean something else because another time has an
-offset. Only the format of event times is still inferred from all of them, unless it is given.
+An option that does not apply to a file is refused, since it would otherwise be ignored silently.
+
+Of a log that was declared beforehand nothing else is imported. Events of undeclared activities
+stay, without a name, so that a case keeps its beginning, end and duration. Undeclared attributes
+are left out, and a value that is not of the declared kind is missing. Each value is read by itself:
+a number stays a number whatever some other case has in the same column, and a Z at the end of a
+time does not mean something else because another time has an offset. Only the format of event times
+is still inferred from all of them, unless it is given.
 """
 
 from __future__ import annotations
 
 import re
+import zipfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pappi.errors import InputError, LogFormatError, Option, UsageError
+from pappi.eventlog.files import Place, ZipMember, listed, open_log_file
 from pappi.eventlog.inference import (
     CONFUSABLE,
     FORMATS,
@@ -34,13 +42,183 @@ from pappi.eventlog.log import (
     Column,
     Description,
     EventReader,
+    Kinds,
     Progress,
     ReadOptions,
     RecordBatch,
     attribute_field,
     no_progress,
 )
-from pappi.values import Kind, Vocabulary
+from pappi.eventlog.ocel import json_source, sqlite_source, xml_source
+from pappi.eventlog.tables import Frame, TableReader
+from pappi.eventlog.texts import CsvSource, JsonLines, TableSource, Workbook
+from pappi.eventlog.xes import XesReader
+from pappi.values import Kind, Vocabulary, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class _Format:
+    """A kind of file: its name in messages, the options that apply, and its reader."""
+
+    called: str
+    options: frozenset[str]
+    reader: Callable[[Place, ReadOptions, Kinds | None], EventReader]
+
+
+def _table(
+    source: Callable[[Place, ReadOptions], TableSource],
+) -> Callable[[Place, ReadOptions, Kinds | None], EventReader]:
+    return lambda place, options, kinds: TableReader(source(place, options), options, kinds)
+
+
+def _xml(place: Place, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    with open_log_file(place) as file:
+        head = file.content.read(1 << 16)
+    if b"<object" in head or b"ocel" in head:
+        return _table(xml_source)(place, options, kinds)
+    _require_concerned(options, _XES)
+    return XesReader(place, options, kinds)
+
+
+_ANY = frozenset({"time_format", "timezone", "missing", "z_is_utc", "most_columns", "longest_text"})
+_TABLE = _ANY | {
+    "case", "activity", "timestamp", "time_of_day", "start", "wide", "milestones", "decimal",
+    "skip_invalid",
+}  # fmt: skip
+_XES = _Format("an XES file", _ANY, XesReader)
+_CSV = _Format("a CSV file", _TABLE | {"delimiter", "encoding"}, _table(CsvSource))
+_PARQUET = _Format("a Parquet file", _TABLE, _table(Frame.in_parquet))
+_BOOK = _Format("a workbook", _TABLE | {"sheet"}, _table(Workbook))
+_LINES = _Format("a JSON file", _TABLE | {"encoding"}, _table(JsonLines))
+_OBJECTS = _ANY | {"object_type", "decimal"}
+_SQLITE = _Format("an OCEL database", _OBJECTS, _table(sqlite_source))
+_FORMATS: Mapping[str, _Format] = {
+    ".xes": _XES,
+    ".csv": _CSV, ".tsv": _CSV, ".txt": _CSV,
+    ".parquet": _PARQUET, ".pq": _PARQUET,
+    ".xlsx": _BOOK, ".xlsm": _BOOK, ".xls": _BOOK,
+    ".jsonl": _LINES, ".ndjson": _LINES,
+    ".json": _Format("a JSON file", _TABLE | _OBJECTS, _table(json_source)),
+    ".jsonocel": _Format("an OCEL file", _OBJECTS, _table(json_source)),
+    ".xml": _Format("an OCEL file", _OBJECTS, _xml),
+    ".xmlocel": _Format("an OCEL file", _OBJECTS, _table(xml_source)),
+    ".sqlite": _SQLITE, ".sqlite3": _SQLITE, ".db": _SQLITE,
+}  # fmt: skip
+_KNOWN = (
+    "XES (.xes), CSV (.csv, .tsv, .txt), Parquet (.parquet), Excel (.xlsx, .xls), JSON "
+    "(.jsonl, .json), OCEL (.sqlite, .json, .xml), and these inside .gz or .zip"
+)
+_DEFAULTS = ReadOptions()
+
+
+def _ending(name: str) -> str:
+    endings = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
+    return endings[-1] if endings else ""
+
+
+def _require_concerned(
+    options: ReadOptions, of: _Format, also: frozenset[str] = frozenset()
+) -> None:
+    for name in ReadOptions.__dataclass_fields__:
+        changed = getattr(options, name) != getattr(_DEFAULTS, name)
+        if changed and name not in of.options | also:
+            raise UsageError(
+                _UNCONCERNED.get(name, "{} needs no such option").format(of.called),
+                hint="leave this option out",
+                options=(Option(name, flag="milestone" if name == "milestones" else ""),),
+            )
+
+
+_UNCONCERNED = {
+    "case": "{} already says what its case is",
+    "activity": "{} already says what its activity is",
+    "timestamp": "{} already says what its timestamp is",
+    "delimiter": "{} has no delimiter",
+    "sheet": "{} has no sheets",
+    "member": "{} is not a zip archive",
+    "object_type": "{} has no object types",
+    "encoding": "{} already says what its encoding is",
+    "skip_invalid": "{} has no rows to skip",
+}
+
+
+def open_log(
+    source: object, options: ReadOptions | None = None, declared: Vocabulary | None = None
+) -> EventReader:
+    """A reader for a path, or for anything that exports Arrow data, such as a data frame.
+
+    With `declared` names and kinds, nothing else of the log is read.
+    """
+    options = options or ReadOptions()
+    kinds = None if declared is None else declared.attributes
+    reader = _reader(source, options, kinds)
+    return reader if declared is None else DeclaredReader(reader, declared, options)
+
+
+def _reader(source: object, options: ReadOptions, kinds: Kinds | None) -> EventReader:
+    if isinstance(source, str | Path):
+        path = Path(source)
+        if not path.is_file():
+            problem = "is a folder, not a file" if path.is_dir() else "does not exist"
+            raise InputError(f"{path} {problem}", hint="check the path of the event log")
+        place: Place = path
+        also = frozenset[str]()
+        if _ending(path.name) == ".zip":
+            place, also = _chosen_member(path, options.member), frozenset({"member"})
+        of = _FORMATS.get(_ending(place.name))
+        if of is None:
+            raise InputError(
+                f"{place.name}: cannot tell from the name what kind of event log this is",
+                hint=f"PaPPI reads {_KNOWN}; rename the file if it is one of these, else export or "
+                "save it as CSV",
+            )
+        _require_concerned(options, of, also)
+        return of.reader(place, options, kinds)
+    if hasattr(source, "__arrow_c_stream__"):
+        _require_concerned(options, replace(_PARQUET, called="a data frame"))
+        return TableReader(Frame.of(source, options), options, kinds)
+    raise UsageError(
+        f"cannot read an event log from a {type(source).__name__}",
+        hint=f"give a path ({_KNOWN}), an Arrow table, or a pandas or polars data frame",
+    )
+
+
+def _chosen_member(path: Path, requested: str | None) -> ZipMember:
+    """The requested file of an archive, or the only one that can be a log."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [info.filename for info in archive.infolist() if not info.is_dir()]
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+        raise LogFormatError(
+            path.name, None, f"not a readable zip archive: {error}", hint="copy it again"
+        ) from None
+    names = [
+        name
+        for name in members
+        if not name.startswith("__MACOSX/") and not Path(name).name.startswith(".")
+    ]
+    if requested is not None:
+        matches = [name for name in names if requested in (name, Path(name).name)]
+        if len(matches) != 1:
+            raise UsageError(
+                f"{path.name} has no file {requested!r}",
+                hint=did_you_mean(requested, names, f"it has {listed(names)}"),
+            )
+        return ZipMember(path, matches[0])
+    logs = [name for name in names if _ending(name) in _FORMATS] or names
+    if len(logs) == 1:
+        return ZipMember(path, logs[0])
+    raise LogFormatError(
+        path.name,
+        None,
+        f"the archive has {len(logs)} files: {listed(logs)}" if logs else "the archive is empty",
+        hint="say which of them is the event log, e.g." if logs else "check how it was made",
+        options=(Option("member", logs[0]),) if logs else (),
+    )
+
+
+# --- a log as it was declared beforehand ------------------------------------------------
+
 
 # Up to fifteen digits before the point: what a double holds without loss.
 _NUMBER = r"^[-+]?(\d{1,15}(\.\d*)?|\.\d+)([eE][-+]?\d{1,2})?$"
@@ -150,7 +328,14 @@ class DeclaredReader:
         """With the requested decimal sign, or a point: it is not inferred from other values."""
         if of is Kind.TEXT and self._options.decimal == ",":
             return written_numbers(_matching(column, _COMMA_NUMBER), ",")
-        return _numbers(column, of)
+        if of is Kind.TEXT:
+            column = _matching(column, _NUMBER)
+        elif of is not Kind.NUMBER:
+            return pa.nulls(len(column), pa.float64())
+        elif pa.types.is_integer(column.type):
+            exact = pc.and_(pc.less_equal(column, _EXACT), pc.greater_equal(column, -_EXACT))
+            column = pc.if_else(exact, column, pa.scalar(None, column.type))
+        return column.cast(pa.float64())
 
     def _notices(self) -> Iterator[str]:
         if self._unnamed:
@@ -208,17 +393,6 @@ def _stored(kind: Kind) -> ArrowType:
         Kind.NUMBER: pa.float64(),
     }
     return types.get(kind, pa.int64())
-
-
-def _numbers(column: ArrowArray, of: Kind) -> ArrowArray:
-    if of is Kind.TEXT:
-        column = _matching(column, _NUMBER)
-    elif of is not Kind.NUMBER:
-        return pa.nulls(len(column), pa.float64())
-    elif pa.types.is_integer(column.type):
-        exact = pc.and_(pc.less_equal(column, _EXACT), pc.greater_equal(column, -_EXACT))
-        column = pc.if_else(exact, column, pa.scalar(None, column.type))
-    return column.cast(pa.float64())
 
 
 def _matching(column: ArrowArray, pattern: str) -> ArrowArray:
