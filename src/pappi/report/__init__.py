@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pappi.report.elements import Element, bdi, el, prose, table
     from pappi.report.error_chart import error_caption, error_figure, error_table
     from pappi.report.gauge import budget_gauge, budget_strip, budget_text, gauge_table
-    from pappi.report.numbers import count_text, three_digits, with_unit
+    from pappi.report.numbers import count_text, error_text, three_digits, to_the_minute
     from pappi.report.pages import preview_html, report_html, series_card, series_html
     from pappi.report.profile import (
         personal_lines,

@@ -288,6 +288,15 @@ def count_text(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def to_the_minute(at: str) -> str:
+    """A time of the journal, which is UTC, for people.
+
+    >>> to_the_minute("2026-11-15T20:09:10.775214+00:00")
+    '2026-11-15 20:09'
+    """
+    return at[:16].replace("T", " ")
+
+
 def three_digits(number: float) -> str:
     """A number of which only the size matters.
 

@@ -17,7 +17,7 @@ from pappi.report.dpo.facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow,
 from pappi.report.dpo.processing import BLANK, RecordLine, declared_facts, record_of_processing
 from pappi.report.dpo.promise import bounds_of, compared_text, late_data, not_covered
 from pappi.report.elements import Element, Node, TableCell, bdi, el, table
-from pappi.report.numbers import count_text
+from pappi.report.numbers import count_text, to_the_minute
 from pappi.report.safe_text import shortened
 from pappi.report.style import DPO_CSS, PAGE_CSS, document_html
 from pappi.report.wording import epsilons_text
@@ -321,6 +321,10 @@ def _days(first: object, last: object = None) -> TableCell:
     return days
 
 
+def _moment(at: str) -> TableCell:
+    return _days(to_the_minute(at))
+
+
 def _some(names: Sequence[str], of: int = 0) -> str:
     return listed_up_to([shortened(name, _LETTERS) for name in names], _NAMED, of)
 
@@ -337,7 +341,7 @@ def _erasures(log: LogFacts) -> Element:
         return el("p", "Nothing has been erased.")
     shown = log.erasures[-_MOST_ACTS:]
     rows = [
-        (when(erasure.at), bdi(erasure.by), ", ".join(erasure.kinds), f"{erasure.cases:,}",
+        (to_the_minute(erasure.at), bdi(erasure.by), ", ".join(erasure.kinds), f"{erasure.cases:,}",
          f"{erasure.events:,}")
         for erasure in shown
     ]  # fmt: skip
@@ -352,7 +356,12 @@ def _looks(looks: Sequence[Look]) -> Element:
         return el("p", "Nobody has viewed exact values through PaPPI.")
     shown = looks[-_MOST_ACTS:]
     rows = [
-        (f"{look.seq:,}", _days(when(look.at)), bdi(look.by), bdi(_some(look.ppis, look.count)))
+        (
+            f"{look.seq:,}",
+            _moment(look.at),
+            bdi(look.by),
+            bdi(_some(look.ppis, look.count)),
+        )
         for look in shown
     ]
     headers = ("Entry", "When (UTC)", "By", "Indicators")
@@ -367,7 +376,12 @@ def _lookers(looks: Sequence[Look]) -> Element:
     for look in looks:
         of.setdefault(look.by, []).append(look)
     rows = [
-        (bdi(who), f"{len(their):,}", _days(when(their[0].at)), _days(when(their[-1].at)))
+        (
+            bdi(who),
+            f"{len(their):,}",
+            _moment(their[0].at),
+            _moment(their[-1].at),
+        )
         for who, their in sorted(of.items())
     ]
     headers = ("Who", "Times", "First (UTC)", "Last (UTC)")
@@ -380,7 +394,13 @@ def _acts(acts: Sequence[Act]) -> Element:
         return el("p", "Nothing has been recorded.")
     shown = acts[-_MOST_ACTS:]
     rows = [
-        (f"{act.seq:,}", _days(when(act.at)), bdi(act.log or "all"), bdi(act.what), bdi(act.by))
+        (
+            f"{act.seq:,}",
+            _moment(act.at),
+            bdi(act.log or "all"),
+            bdi(act.what),
+            bdi(act.by),
+        )
         for act in shown
     ]
     headers = ("Entry", "When (UTC)", "Log", "What", "By")
@@ -394,18 +414,10 @@ def _keys(keys: Sequence[KeyRecord]) -> Element:
         return el("p", "No service key has been issued.")
     rows = [
         (bdi(key.id), bdi(key.name), str(key.role), ", ".join(sorted(key.rights)),
-         when(key.created.isoformat()),
-         "never" if key.expires is None else when(key.expires.isoformat()),
+         to_the_minute(key.created.isoformat()),
+         "never" if key.expires is None else to_the_minute(key.expires.isoformat()),
          "revoked" if key.revoked else "no")
         for key in keys
     ]  # fmt: skip
     headers = ("Key", "Name", "Role", "Rights", "Created (UTC)", "Expires (UTC)", "Revoked")
     return _table("Service keys, by public id", headers, rows)
-
-
-def when(at: str) -> str:
-    """
-    >>> when("2026-11-15T20:09:10.775214+00:00")
-    '2026-11-15 20:09'
-    """
-    return at[:16].replace("T", " ")

@@ -18,11 +18,10 @@ from pappi.service.keys import (
     is_home,
     typed_key,
 )
-from pappi.service.limits import Buckets, too_many
 from pappi.service.middleware import Service
+from pappi.service.rates import Buckets, too_many
 from pappi.service.settings import Settings
-from pappi.service.web.forms import Sent
-from pappi.service.web.rendering import assets, page
+from pappi.service.web.rendering import Sent, assets, page
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 
