@@ -8,8 +8,7 @@
     middleware  all of the above around an application, in a safe order, with limits on sizes and
                 concurrent requests; an analyst's replies leave on a fixed time grid
     routes      how a route is added, with its right and its documented failures
-    models      what requests look like
-    replies     what replies look like; `pappi.session` has the codec that writes them
+    models      what requests and replies look like; `pappi.session` has the codec that writes these
     analyst     the analyst's application
     owner       the owner's application
     running     both in one process, until it is told to stop; limits on connections
