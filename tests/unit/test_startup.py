@@ -31,7 +31,7 @@ UNUSED = (
     "pappi.planning.suggestions",
     "pappi.checkpoint.levels",
     "pappi.report.drawing",
-    "pappi.report.elements",
+    "pappi.report.markup",
     "pappi.mechanisms.comparison",
     "pappi.mechanisms.family",
     "numpy.ma",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import ceil, floor, log10
 
-from pappi.report.elements import Element, el
+from pappi.report.markup import CHART_CSS, Element, el, painted, theme_css
 from pappi.report.numbers import (
     LIMIT,
     finite,
@@ -21,7 +21,6 @@ from pappi.report.numbers import (
     is_distribution,
     shown_value,
 )
-from pappi.report.style import CHART_CSS, painted, theme_css
 from pappi.report.wording import VerdictMark, confidence_text, interval_name, mark_of, tally
 from pappi.values import Answer, Band, Distribution, Period, Series, ShownTarget
 

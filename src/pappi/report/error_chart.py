@@ -22,10 +22,8 @@ from pappi.report.drawing import (
     value_axis,
     words,
 )
-from pappi.report.elements import Element, el, table
-from pappi.report.numbers import error_text, finite, size_text, with_unit
-from pappi.report.safe_text import printable, shortened
-from pappi.report.style import painted
+from pappi.report.markup import Element, el, painted, table
+from pappi.report.numbers import error_text, finite, printable, shortened, size_text, with_unit
 from pappi.report.wording import (
     assumption_text,
     between_text,

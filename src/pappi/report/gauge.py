@@ -25,10 +25,8 @@ from pappi.report.drawing import (
     value_axis,
     words,
 )
-from pappi.report.elements import Element, bdi, el, table
-from pappi.report.numbers import MISSING
-from pappi.report.safe_text import shortened
-from pappi.report.style import painted
+from pappi.report.markup import Element, bdi, el, painted, table
+from pappi.report.numbers import MISSING, shortened
 from pappi.values import ZERO, BudgetLine, Epsilon
 
 WIDTH = 760

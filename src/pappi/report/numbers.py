@@ -1,13 +1,15 @@
-"""Numbers as people read them, never more precise than the noise they carry.
+"""Numbers as people read them, never more precise than the noise they carry; text made harmless.
 
 A value is rounded to the second digit of its uncertainty, as measurements are:
 23.4 ± 5.4, and 234 ± 54. More digits would be noise dressed up as knowledge. Fewer would hide
 what is known: if an interval is open on one side, the closed side decides, and no number
-except zero reads as zero.
+except zero reads as zero. In text from outside, control characters and marks that turn reading
+direction round are replaced.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, floor, isfinite, log10
@@ -361,3 +363,30 @@ def _magnitude(number: float) -> int:
     if number == 0.0 or not isfinite(number):
         return 0
     return floor(log10(abs(number)))
+
+
+# --- text from outside ----------------------------------------------------------------
+
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls; tab and line feed are kept
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks, overrides, isolates
+    "\ud800-\udfff\ufffe\uffff]"  # not characters
+)
+
+
+def printable(text: str) -> str:
+    r"""The text with every harmful character replaced by a visible one.
+
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return _HARMFUL.sub("\ufffd", text)
+
+
+def shortened(text: str, letters: float) -> str:
+    """
+    >>> shortened("Mean waiting time", 6)
+    'Mean…'
+    """
+    most = max(int(letters), 1)
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

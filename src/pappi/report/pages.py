@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from pappi.ppinot import Ppi, sentence
-from pappi.report.elements import Element, Node, TableCell, bdi, el, prose, table
 from pappi.report.error_chart import error_caption, error_figure, error_table
 from pappi.report.gauge import budget_gauge, budget_text, gauge_table
+from pappi.report.markup import Element, Node, TableCell, bdi, document_html, el, prose, table
 from pappi.report.numbers import (
     MISSING,
     format_cases,
@@ -24,7 +24,6 @@ from pappi.report.numbers import (
     value_text,
 )
 from pappi.report.series_chart import series_drawing, series_figure
-from pappi.report.style import document_html
 from pappi.report.tree_chart import composition_figure, composition_table
 from pappi.report.wording import (
     COLOURS,

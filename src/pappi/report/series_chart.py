@@ -41,10 +41,8 @@ from pappi.report.drawing import (
     value_axis,
     words,
 )
-from pappi.report.elements import Element, el
-from pappi.report.numbers import finite, shown_value, with_unit
-from pappi.report.safe_text import shortened
-from pappi.report.style import painted
+from pappi.report.markup import Element, el, painted
+from pappi.report.numbers import finite, shortened, shown_value, with_unit
 from pappi.report.wording import (
     answer_text,
     guarantee_line,

@@ -19,11 +19,11 @@ from pappi.report.numbers import (
     interval_text,
     is_distribution,
     margin_text,
+    printable,
     spread_cells,
     spread_headers,
     value_text,
 )
-from pappi.report.safe_text import printable
 from pappi.report.wording import (
     COLOURS,
     SYMBOLS,
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from pappi.report.elements import Element
+    from pappi.report.markup import Element
 
 
 # Amber is bold yellow, as a terminal has no amber; shapes differ as well.
@@ -143,7 +143,7 @@ def table_text(table: Table, width: int = 100) -> str:
 
 def table_html(rich_table: Table) -> Element:
     """The same table for a page without our style, such as a notebook."""
-    from pappi.report.elements import bdi, el, table
+    from pappi.report.markup import bdi, el, table
 
     columns = rich_table.columns
     headers = [str(column.header) for column in columns]

@@ -27,9 +27,8 @@ from pappi.ppinot import (
     sentence,
 )
 from pappi.report.drawing import figure, identity, standalone
-from pappi.report.elements import Element, el, table
-from pappi.report.safe_text import printable, shortened
-from pappi.report.style import painted
+from pappi.report.markup import Element, el, painted, table
+from pappi.report.numbers import printable, shortened
 from pappi.report.wording import option_cells, option_error_text
 from pappi.values import Quote, QuotedSet
 

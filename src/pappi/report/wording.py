@@ -19,11 +19,11 @@ from pappi.report.numbers import (
     best_texts,
     error_text,
     format_value,
+    printable,
     released_texts,
     size_text,
     three_digits,
 )
-from pappi.report.safe_text import printable
 from pappi.values import (
     CASE,
     ENOUGH_CHANCE,
