@@ -26,10 +26,7 @@ from pappi.report.numbers import (
 from pappi.report.series_chart import series_drawing, series_figure
 from pappi.report.tree_chart import composition_figure, composition_table
 from pappi.report.wording import (
-    COLOURS,
-    EXPLAINED,
     SMOOTHED,
-    SYMBOLS,
     Foreseen,
     alternative_cells,
     at_most_text,
@@ -158,7 +155,7 @@ def _overview_row(series: Series, link: str) -> Sequence[TableCell]:
     latest = max(series.answers, key=lambda answer: answer.period, default=None)
     by = SMOOTHED if any(answer.smoothed for answer in series.answers) else ""
     counts = [
-        el("span", f"{by}{SYMBOLS[mark]} {count} {mark}", class_=f"verdict {COLOURS[mark]}")
+        el("span", f"{by}{mark.symbol} {count} {mark}", class_=f"verdict {mark.colour}")
         for mark, count in tally(series.answers).items()
     ]
     return (
@@ -214,8 +211,8 @@ def _how_to_read(series: Sequence[Series]) -> Element:
     answers = [answer for ppi in series for answer in ppi.answers]
     items = []
     for mark in legend(answers):
-        symbol = el("span", f"{SYMBOLS[mark]} {mark}", class_=f"verdict {COLOURS[mark]}")
-        items.append(el("li", el("h3", symbol), f"{EXPLAINED[mark].capitalize()}."))
+        symbol = el("span", f"{mark.symbol} {mark}", class_=f"verdict {mark.colour}")
+        items.append(el("li", el("h3", symbol), f"{mark.meaning.capitalize()}."))
     items.append(el("li", el("h3", "Value and interval"), _VALUE))
     if any(shown_value(answer) is None for answer in answers):
         items.append(el("li", el("h3", f"{MISSING} unknown"), _UNKNOWN))
@@ -310,7 +307,7 @@ def _compared_columns() -> Iterator[_Column]:
 
 def _verdict(answer: Answer) -> TableCell:
     mark = mark_of(answer)
-    return el("span", judged_text(answer), class_=f"verdict {COLOURS[mark]}" if mark else "verdict")
+    return el("span", judged_text(answer), class_=f"verdict {mark.colour}" if mark else "verdict")
 
 
 def _paid(answer: Answer) -> TableCell:

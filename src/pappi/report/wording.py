@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from enum import StrEnum
 from math import ceil, exp
-from typing import Protocol
+from typing import Protocol, Self
 
 from pappi.ppinot import function_name
 from pappi.report.numbers import (
@@ -51,58 +51,47 @@ from pappi.values import (
 
 
 class VerdictMark(StrEnum):
-    """The verdict on an answer as it is shown, best first."""
+    """The verdict on an answer as it is shown, best first: its word, symbol, colour and meaning."""
 
-    MET = "met"
-    GREEN = "green"
-    UNCLEAR = "unclear"
-    AMBER = "amber"
-    AMBER_OR_RED = "amber or red"
-    MISSED = "missed"
-    RED = "red"
+    MET = "met", "●", "met", "the whole interval meets the target"
+    GREEN = "green", "●", "met", "the whole interval meets the target"
+    UNCLEAR = (
+        "unclear",
+        "○",
+        "undecided",
+        (
+            "the interval covers both sides of the target: too noisy to say; or the clipped cases "
+            "could flip the verdict; or there are perhaps no cases"
+        ),
+    )
+    AMBER = "amber", "◆", "amber", "the whole interval misses the target but is still tolerated"
+    AMBER_OR_RED = (
+        "amber or red",
+        "▽",
+        "missed",
+        (
+            "the whole interval misses the target; it is too noisy to say whether that is still "
+            "tolerated"
+        ),
+    )
+    MISSED = "missed", "▼", "missed", "the whole interval misses the target"
+    RED = "red", "▼", "missed", "the whole interval lies beyond what is tolerated"
+
+    symbol: str
+    colour: str
+    meaning: str
+
+    def __new__(cls, word: str, symbol: str, colour: str, meaning: str) -> Self:
+        mark = str.__new__(cls, word)
+        mark._value_, mark.symbol, mark.colour, mark.meaning = word, symbol, colour, meaning
+        return mark
 
 
-SYMBOLS: dict[VerdictMark, str] = {
-    VerdictMark.MET: "●",
-    VerdictMark.GREEN: "●",
-    VerdictMark.UNCLEAR: "○",
-    VerdictMark.AMBER: "◆",
-    VerdictMark.AMBER_OR_RED: "▽",
-    VerdictMark.MISSED: "▼",
-    VerdictMark.RED: "▼",
-}
-COLOURS: dict[VerdictMark, str] = {
-    VerdictMark.MET: "met",
-    VerdictMark.GREEN: "met",
-    VerdictMark.UNCLEAR: "undecided",
-    VerdictMark.AMBER: "amber",
-    VerdictMark.AMBER_OR_RED: "missed",
-    VerdictMark.MISSED: "missed",
-    VerdictMark.RED: "missed",
-}
-EXPLAINED: dict[VerdictMark, str] = {
-    VerdictMark.MET: "the whole interval meets the target",
-    VerdictMark.GREEN: "the whole interval meets the target",
-    VerdictMark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or "
-    "the clipped cases could flip the verdict; or there are perhaps no cases",
-    VerdictMark.AMBER: "the whole interval misses the target but is still tolerated",
-    VerdictMark.AMBER_OR_RED: "the whole interval misses the target; it is too noisy to say "
-    "whether that is still tolerated",
-    VerdictMark.MISSED: "the whole interval misses the target",
-    VerdictMark.RED: "the whole interval lies beyond what is tolerated",
-}
 _OF_VERDICTS = {
     Verdict.MET: VerdictMark.MET,
     Verdict.MISSED: VerdictMark.MISSED,
     Verdict.UNDECIDED: VerdictMark.UNCLEAR,
 }
-_OF_BANDS = (
-    VerdictMark.GREEN,
-    VerdictMark.AMBER,
-    VerdictMark.RED,
-    VerdictMark.AMBER_OR_RED,
-    VerdictMark.UNCLEAR,
-)
 SMOOTHED = "≈"
 """Marks every value that was smoothed, and every verdict based on one."""
 
@@ -112,7 +101,7 @@ def mark_of(answer: Answer) -> VerdictMark | None:
     if not best.bands:
         return None if best.verdict is None else _OF_VERDICTS[best.verdict]
     if len(best.bands) == 1:
-        return VerdictMark(best.bands[0])
+        return VerdictMark[best.bands[0].name]
     return VerdictMark.UNCLEAR if Band.GREEN in best.bands else VerdictMark.AMBER_OR_RED
 
 
@@ -129,7 +118,7 @@ def judged_text(answer: Answer) -> str:
         return MISSING
     # All three bands say nothing, so the shorter word is used.
     word = bands_text(best.bands) if len(best.bands) == 2 else mark
-    judged = f"{SMOOTHED if answer.smoothed else ''}{SYMBOLS[mark]} {word}"
+    judged = f"{SMOOTHED if answer.smoothed else ''}{mark.symbol} {word}"
     return ", ".join(filter(None, (judged, _proviso(answer))))
 
 
@@ -245,8 +234,9 @@ def legend(answers: Iterable[Answer]) -> list[VerdictMark]:
     """The marks that need explaining for these answers."""
     judged = [answer.best for answer in answers]
     kinds = {bool(best.bands) for best in judged if best.verdict is not None}
-    plain = tuple(_OF_VERDICTS.values())
-    needed = (plain if False in kinds else ()) + (_OF_BANDS if True in kinds else ())
+    plain = set(_OF_VERDICTS.values())
+    banded = set(VerdictMark) - {VerdictMark.MET, VerdictMark.MISSED}
+    needed = (plain if False in kinds else set()) | (banded if True in kinds else set())
     return [mark for mark in VerdictMark if mark in needed]
 
 
@@ -511,16 +501,10 @@ def comparison_lines(answer: Answer) -> tuple[str, ...]:
     if comparison is None:
         return ()
     value, interval = best_texts(answer)
-    (name, other), own, others = (
-        _compared_names(comparison),
-        _compared_value(comparison.first),
-        _compared_value(comparison.second),
-    )
-    where = (
-        f"In {comparison.first.period.label}, "
-        if comparison.first.period == comparison.second.period
-        else ""
-    )
+    name, other = _compared_names(comparison)
+    own, others = map(_compared_value, (comparison.first, comparison.second))
+    together = comparison.first.period == comparison.second.period
+    where = f"In {comparison.first.period.label}, " if together else ""
     if value == MISSING or answer.value is None:
         return (f"{where}{name} and {other}: the noise hides how they compare.",)
     if comparison.by is By.RATIO:
@@ -532,20 +516,14 @@ def comparison_lines(answer: Answer) -> tuple[str, ...]:
     compared_line = f"{where}{name} ({own}) {said}."
     what = {By.DIFFERENCE: "difference", By.PERCENT: "change", By.RATIO: "ratio"}[comparison.by]
     sure = confidence_text((answer,))
-    within = f"With {sure} confidence, the {what} without noise is {_ends_text(interval)}."
+    one_end = interval.startswith("at ")
+    ends = interval if one_end else f"between {interval.replace(' to ', ' and ', 1)}"
+    within = f"With {sure} confidence, the {what} without noise is {ends}."
     if comparison.more_than_noise:
         return compared_line, within, "That is more than noise."
     if answer.perhaps_empty:
         return compared_line, within, "There may be no cases at all, so this may be noise alone."
     return compared_line, within, "That may be noise alone: both may be the same."
-
-
-def _ends_text(interval: str) -> str:
-    return (
-        interval
-        if interval.startswith("at ")
-        else f"between {interval.replace(' to ', ' and ', 1)}"
-    )
 
 
 def view_line(series: Series) -> str:
@@ -679,7 +657,7 @@ def expected_text(quote: Quote) -> str:
     between = differing(quote)
     if between is None:
         return typical_text(quote)
-    return between_text(between, quote.unit) + _star(quote)
+    return between_text(between, quote.unit) + star(quote)
 
 
 def typical_text(quote: Quote) -> str:
@@ -688,7 +666,7 @@ def typical_text(quote: Quote) -> str:
     if width is None or quote.verdict_only:
         width = quote.half_width if quote.assumes else None
     if width is not None:
-        return error_text(width, quote.unit) + _star(quote)
+        return error_text(width, quote.unit) + star(quote)
     if quote.half_width is not None:
         return MISSING
     if quote.typical_error is None:
@@ -716,7 +694,7 @@ def star_lines(quotes: Iterable[Quote]) -> list[str]:
     ]
 
 
-def _star(quote: Quote) -> str:
+def star(quote: Quote) -> str:
     return " *" if quote.assumes else ""
 
 
