@@ -14,7 +14,6 @@ from pappi.values import (
     KeyRecord,
     PrivacyUnit,
     PublicLog,
-    Terms,
     Vocabulary,
 )
 
@@ -28,6 +27,12 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
     anchor = "last" if terms.anchor is CaseBorder.END else "first"
     expected = terms.expected_cases
     cases = "not declared" if expected is None else f"{expected:,} per block ({terms.blocks})"
+    weighted = [
+        f"spread over {name} as {', '.join(f'{key} {weight:,}' for key, weight in weights.items())}"
+        for name, weights in terms.weights.items()
+    ]
+    total = terms.total_budget
+    in_all = "; no limit for all blocks together" if total is None else f", ε {total} in all"
     bounds = "; ".join(_bounds(terms.bounds)) or "none: each definition gives its own"
     return (
         ("Privacy unit", _unit_text(terms.unit)),
@@ -35,8 +40,8 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
         ("Horizon", horizon_text(log)),
         ("Time zone", terms.timezone),
         ("Blocks", f"{terms.blocks}; a case belongs to the block of its {anchor} event"),
-        ("Budget", _budget_text(terms)),
-        ("Expected cases", "; ".join([cases, *_weights(terms)])),
+        ("Budget", f"ε {terms.block_budget} per block{in_all}"),
+        ("Expected cases", "; ".join([cases, *weighted])),
         ("Default bounds", bounds),
     )
 
@@ -87,18 +92,6 @@ def _unit_text(unit: PrivacyUnit) -> str:
         f"{unit}; further cases of the same {unit.column}, and cases without one or with several, "
         "are dropped"
     )
-
-
-def _weights(terms: Terms) -> Iterator[str]:
-    for name, weights in terms.weights.items():
-        spread = ", ".join(f"{key} {weight:,}" for key, weight in weights.items())
-        yield f"spread over {name} as {spread}"
-
-
-def _budget_text(terms: Terms) -> str:
-    if terms.total_budget is None:
-        return f"ε {terms.block_budget} per block; no limit for all blocks together"
-    return f"ε {terms.block_budget} per block, ε {terms.total_budget} in all"
 
 
 def _bounds(defaults: DefaultBounds) -> Iterator[str]:

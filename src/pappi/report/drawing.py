@@ -7,7 +7,7 @@ style inside, for a file, a notebook or a document. Marks are told apart without
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import ceil, floor, log10
@@ -22,7 +22,7 @@ from pappi.report.numbers import (
     shown_value,
 )
 from pappi.report.wording import VerdictMark, confidence_text, interval_name, mark_of, tally
-from pappi.values import Answer, Band, Distribution, Period, Series, ShownTarget
+from pappi.values import Answer, Band, Period, Series, ShownTarget
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 NOTHING_KNOWN = "unknown"
@@ -135,16 +135,31 @@ def value_axis(extent: Extent, unit: str, bottom: float, top: float) -> Axis:
     return Axis(ticks[0], ticks[-1], ticks, digit, bottom, top)
 
 
+def value_grid(
+    axis: Axis, left: float, right: float, with_unit: Callable[[str], str]
+) -> Iterator[Element]:
+    """A line across and a label for each tick; only the highest one has the unit."""
+    for tick in axis.ticks:
+        y, label = axis.at(tick), axis.label(tick)
+        yield painted("line", "grid", x1=left, x2=right, y1=y, y2=y)
+        label = with_unit(label) if tick == axis.ticks[-1] else label
+        yield words("label", label, left - 8, y + 4, anchor="end")
+
+
 def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit: str) -> Extent:
     """What the axis must show: values, targets, and intervals as far as that stays readable."""
     answers = [answer for answer in answers if shown_value(answer) is not None]
     candidates = [value for a in answers for value in (a.value, a.best.value)]
-    candidates += [value for a in answers if a.distribution for value in _outermost(a.distribution)]
+    outermost = (
+        a.distribution.percentile(p) for a in answers if a.distribution for p in SPREADS[0]
+    )
+    candidates += [percentile.value for percentile in outermost if percentile is not None]
     values = [value for value in map(_limited, candidates) if value is not None]
     limits = [end for target in targets for end in target_ends(target)]
     # A change is drawn around no change.
     limits += {a.comparison.same for a in answers if a.comparison is not None}
-    core = _around([*_usual(values, answers), *limits])
+    shown = [*_usual(values, answers), *limits]
+    core = Extent(min(shown), max(shown)) if shown else Extent(0.0, 1.0)
     margin = _margin(core, [half for a in answers if (half := _half(a)) is not None])
     ends = [
         min(max(end, core.low - margin), core.high + margin)
@@ -157,11 +172,6 @@ def shown_extent(answers: Sequence[Answer], targets: Sequence[ShownTarget], unit
     if unit == "percent" and core.low >= 0 and core.high <= 100 and not compared:
         low, high = max(low, 0.0), min(high, 100.0)
     return _padded(low, high)
-
-
-def _outermost(distribution: Distribution) -> list[float]:
-    percentiles = map(distribution.percentile, SPREADS[0])
-    return [percentile.value for percentile in percentiles if percentile is not None]
 
 
 def _usual(values: Sequence[float], answers: Sequence[Answer]) -> list[float]:
@@ -204,11 +214,6 @@ def _padded(low: float, high: float) -> Extent:
     if 0 <= low <= high / 2:
         low = 0.0
     return Extent(low, high)
-
-
-def _around(values: Iterable[float]) -> Extent:
-    ordered = sorted(values)
-    return Extent(ordered[0], ordered[-1]) if ordered else Extent(0.0, 1.0)
 
 
 def _nice_step(span: float, count: float, unit: str) -> float:
@@ -338,12 +343,21 @@ def points(corners: Sequence[Point]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
+def pattern(mark: Element, identity: str, size: int, turned: str | None = None) -> Element:
+    """A mark repeated over an area, which is filled with `url(#identity)`."""
+    return el(
+        "pattern", mark, id=identity, width=size, height=size,
+        patternUnits="userSpaceOnUse", patternTransform=turned,
+    )  # fmt: skip
+
+
 def _triangle(x: float, y: float, size: float) -> str:
     wide = size * 1.25
     return points([(x - wide, y - size), (x + wide, y - size), (x, y + wide)])
 
 
 KEY_ROW = 22.0
+KEY_BOX = {"x": -6, "y": -6, "width": 13, "height": 12}
 _KEY_LETTER = 6.1
 _KEY_GAP = 34.0
 
@@ -371,12 +385,12 @@ def key_entries(
         together = ", for all together"
     if is_distribution(series):
         for (low, high), opacity in zip(SPREADS, SPREAD_OPACITIES, strict=True):
-            spread = painted("rect", "band", x=-6, y=-6, width=13, height=12, fill_opacity=opacity)
+            spread = painted("rect", "band", fill_opacity=opacity, **KEY_BOX)
             yield KeyEntry(spread, f"{low} % to {high} % of cases")
         whisker = painted("line", "whisker", x1=0, x2=0, y1=-6, y2=6, stroke_opacity=0.6)
         yield KeyEntry(whisker, f"the median, {confidence_text(series.answers)} interval")
     else:
-        swatch = painted("rect", "band", x=-6, y=-6, width=13, height=12, fill_opacity=0.25)
+        swatch = painted("rect", "band", fill_opacity=0.25, **KEY_BOX)
         yield KeyEntry(swatch, f"{interval_name(series)}{together}")
     yield from _pattern_entries(series, patterns)
     if cut_off:
@@ -391,9 +405,12 @@ def _pattern_entries(series: Series, patterns: Mapping[Band, str]) -> Iterator[K
     if any(target.tolerated for target in series.targets):
         words = {Band.AMBER: "tolerated", Band.RED: "not tolerated"}
     for band, text in words.items():
-        fill, outline = f"url(#{patterns[band]})", "M-6 -6h13v12h-13z"
-        swatch = el("rect", x=-6, y=-6, width=13, height=12, fill=fill)
-        yield KeyEntry(el("g", swatch, painted("path", "limit", d=outline, fill="none")), text)
+        swatch = el("rect", fill=f"url(#{patterns[band]})", **KEY_BOX)
+        yield KeyEntry(outlined(swatch), text)
+
+
+def outlined(swatch: Element) -> Element:
+    return el("g", swatch, painted("path", "limit", d="M-6 -6h13v12h-13z", fill="none"))
 
 
 def key_rows(entries: Sequence[KeyEntry], width: float) -> list[list[KeyEntry]]:

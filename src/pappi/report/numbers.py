@@ -161,17 +161,13 @@ def _texts(answer: Answer, value: float | None, interval: Interval) -> tuple[str
     known = known_interval(interval, answer.possible)
     if not _says_something(known):
         return MISSING, MISSING
+    # A change for the more says so; a ratio is no change.
+    is_change = answer.comparison is not None and answer.comparison.by is not By.RATIO
+    sign = "+" if is_change and value is not None and value > 0 else ""
     return (
-        f"{_sign(answer, value)}{format_value(value, known, answer.unit)}",
+        f"{sign}{format_value(value, known, answer.unit)}",
         format_interval(value, known, answer.unit),
     )
-
-
-def _sign(answer: Answer, value: float | None) -> str:
-    """A change for the more says so; a ratio is no change."""
-    comparison = answer.comparison
-    is_change = comparison is not None and comparison.by is not By.RATIO
-    return "+" if is_change and value is not None and value > 0 else ""
 
 
 def value_text(answer: Answer) -> str:

@@ -8,6 +8,7 @@ guarantee in plain words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from pappi.ppinot import Ppi, sentence
 from pappi.report.error_chart import error_caption, error_figure, error_table
@@ -153,6 +154,9 @@ def _overview(series: Sequence[Series]) -> Element | None:
 
 def _overview_row(series: Series, link: str) -> Sequence[TableCell]:
     latest = max(series.answers, key=lambda answer: answer.period, default=None)
+    shown = value_text(latest).splitlines()[0] if latest else MISSING
+    if (groups := len({answer.group for answer in series.answers})) > 1:
+        shown = f"{groups} groups"
     by = SMOOTHED if any(answer.smoothed for answer in series.answers) else ""
     counts = [
         el("span", f"{by}{mark.symbol} {count} {mark}", class_=f"verdict {mark.colour}")
@@ -162,7 +166,7 @@ def _overview_row(series: Series, link: str) -> Sequence[TableCell]:
         el("a", bdi(series.name), href=link),
         counts or MISSING,
         bdi(_target(series)),
-        _latest(series, latest),
+        shown,
         latest.period.label if latest else MISSING,
     )
 
@@ -173,13 +177,6 @@ def _target(series: Series) -> str:
     common = f"{target_text(series.target)}; " if series.target else ""
     groups = len(series.group_targets)
     return f"{common}{groups} {'group has its' if groups == 1 else 'groups have their'} own"
-
-
-def _latest(series: Series, latest: Answer | None) -> str:
-    groups = {answer.group for answer in series.answers}
-    if len(groups) > 1:
-        return f"{len(groups)} groups"
-    return value_text(latest).splitlines()[0] if latest else MISSING
 
 
 _VALUE = (
@@ -286,8 +283,12 @@ def _columns(series: Series) -> Iterator[_Column]:
     yield name, "number", lambda answer: [*_lines(value_text(answer))]
     yield "Interval", "", lambda answer: [*_lines(interval_text(answer))]
     for place, header in enumerate(spread_headers(series)):
-        yield header, "number", _spread_cell(place)
-    yield from _compared_columns() if compares(series) else [("Cases", "number", format_cases)]
+        yield header, "number", partial(_spread_cell, place)
+    if compares(series):
+        yield "Compared", "", lambda answer: bdi(compared_text(answer))
+        yield "Noise", "", noise_text
+    else:
+        yield "Cases", "number", format_cases
     if series.beyond is not None and not spread and not compares(series):
         yield "Beyond the bounds", "number", lambda answer: beyond_text(answer.beyond)
     if not spread and (series.targets or not compares(series)):
@@ -296,13 +297,8 @@ def _columns(series: Series) -> Iterator[_Column]:
         yield "ε", "", _paid
 
 
-def _spread_cell(place: int) -> Callable[[Answer], TableCell]:
-    return lambda answer: dict(enumerate(spread_cells(answer))).get(place, MISSING)
-
-
-def _compared_columns() -> Iterator[_Column]:
-    yield "Compared", "", lambda answer: bdi(compared_text(answer))
-    yield "Noise", "", noise_text
+def _spread_cell(place: int, answer: Answer) -> TableCell:
+    return dict(enumerate(spread_cells(answer))).get(place, MISSING)
 
 
 def _verdict(answer: Answer) -> TableCell:

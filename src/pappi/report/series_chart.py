@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 from pappi.report.drawing import (
@@ -32,6 +33,7 @@ from pappi.report.drawing import (
     identity,
     key_entries,
     key_rows,
+    pattern,
     points,
     raw_mark,
     shape,
@@ -39,6 +41,7 @@ from pappi.report.drawing import (
     styled,
     target_ends,
     value_axis,
+    value_grid,
     words,
 )
 from pappi.report.markup import Element, el, painted
@@ -99,7 +102,7 @@ class _Chart:
         body = [
             el("defs", *_patterns(panels.patterns)),
             *(self._heading() if self.heading else ()),
-            *(self._body(panels, bottom) if self.series.answers else self._no_answers()),
+            *self._body(panels, bottom),
             *self._warning(),
             *drawn_key(key, _MARGIN + 6, bottom + _PERIOD_LABELS + 14),
         ]
@@ -120,11 +123,10 @@ class _Chart:
                 y=self.heading + 10, font_size=SMALL, font_weight=600, text_anchor="end",
             )  # fmt: skip
 
-    def _no_answers(self) -> Iterator[Element]:
-        """A line of text instead of an empty axis."""
-        yield painted("text", "label", "no answers", x=_MARGIN, y=self._top + 18, font_size=13)
-
     def _body(self, panels: _Panels, bottom: float) -> Iterator[Element]:
+        if not self.series.answers:  # a line of text instead of an empty axis
+            yield painted("text", "label", "no answers", x=_MARGIN, y=self._top + 18, font_size=13)
+            return
         x = PeriodAxis.of(self.series.answers, panels.left, self.width - _MARGIN)
         top = self._top + self._group_label
         for number, (group, answers) in enumerate(self._groups.items()):
@@ -155,7 +157,8 @@ class _Chart:
     @property
     def _panels(self) -> _Panels:
         """Full height for one panel; several are lower, but still readable."""
-        answers, patterns = self.series.answers, _pattern_ids(identity(self.series, self.heading))
+        answers, ids = self.series.answers, identity(self.series, self.heading)
+        patterns = {Band.AMBER: f"{ids}-dots", Band.RED: f"{ids}-hatch"}
         if all(shown_value(answer) is None for answer in answers):
             return _Verdicts(self.series, patterns)
         alone = self.height - self._top - _PERIOD_LABELS - _KEY
@@ -188,20 +191,12 @@ def _target_label(label: str, x: float, y: float, anchor: str = "end") -> Elemen
     )  # fmt: skip
 
 
-def _pattern_ids(identity: str) -> dict[Band, str]:
-    return {Band.AMBER: f"{identity}-dots", Band.RED: f"{identity}-hatch"}
-
-
 def _patterns(ids: Mapping[Band, str]) -> Iterator[Element]:
     """Dots for what is tolerated, stripes for what is not: they differ in grey as well."""
     dot = painted("circle", "dots", cx=3, cy=3, r=1, fill_opacity=0.55)
     stripe = painted("line", "target", y2=8, stroke_width=1.6, stroke_opacity=0.2)
-    marks = {Band.AMBER: (dot, 6, None), Band.RED: (stripe, 8, "rotate(45)")}
-    for band, (mark, size, turned) in marks.items():
-        yield el(
-            "pattern", mark, id=ids[band], width=size, height=size,
-            patternUnits="userSpaceOnUse", patternTransform=turned,
-        )  # fmt: skip
+    yield pattern(dot, ids[Band.AMBER], 6)
+    yield pattern(stripe, ids[Band.RED], 8, "rotate(45)")
 
 
 # --- what a panel shows ---------------------------------------------------------------
@@ -346,13 +341,8 @@ class _Panel:
     # --- the frame ---
 
     def _grid(self) -> Iterator[Element]:
-        top = self.y.ticks[-1]
-        for tick in self.y.ticks:
-            y = self.y.at(tick)
-            yield painted("line", "grid", x1=self.x.left, x2=self.x.right, y1=y, y2=y)
-            label = self.y.label(tick)
-            text = with_unit(label, self.unit) if tick == top else label
-            yield words("label", text, self.x.left - 8, y + 4, anchor="end")
+        unit = partial(with_unit, unit=self.unit)
+        yield from value_grid(self.y, self.x.left, self.x.right, unit)
         same = next((a.comparison.same for a in self.answers if a.comparison is not None), 0.0)
         if self.y.low < same < self.y.high:
             zero = self.y.at(same)
@@ -371,12 +361,12 @@ class _Panel:
             return
         cuts = sorted({self.y.low, self.y.high, *filter(self.y.shows, target_ends(target))})
         for low, high in pairwise(cuts):
-            pattern = self.patterns.get(_band(target, low / 2 + high / 2))
-            if pattern is not None:
+            filled = self.patterns.get(_band(target, low / 2 + high / 2))
+            if filled is not None:
                 top, bottom = self.y.at(high), self.y.at(low)
                 yield el(
                     "rect", x=self.x.left, y=top, width=self.x.right - self.x.left,
-                    height=bottom - top, fill=f"url(#{pattern})",
+                    height=bottom - top, fill=f"url(#{filled})",
                 )  # fmt: skip
 
     def _target_lines(self) -> Iterator[Element]:
