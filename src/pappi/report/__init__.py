@@ -112,6 +112,7 @@ if TYPE_CHECKING:
         percent,
         star_lines,
         tally_text,
+        tightest,
         typical_text,
     )
 else:

@@ -30,6 +30,7 @@ from pappi.report.drawing import (
 )
 from pappi.report.markup import Element, bdi, el, painted, table
 from pappi.report.numbers import MISSING, shortened
+from pappi.report.wording import tightest
 from pappi.values import ZERO, BudgetLine, Epsilon
 
 WIDTH = 760
@@ -81,13 +82,13 @@ def gauge_table(lines: Sequence[BudgetLine]) -> Element:
 
 def budget_text(lines: Sequence[BudgetLine]) -> str:
     """What the gauge shows, in a sentence."""
-    if not lines:
+    line = tightest(lines)
+    if line is None:
         return "There are no blocks."
-    tightest = min(lines, key=lambda line: line.left)
     blocks = "1 block" if len(lines) == 1 else f"{len(lines)} blocks"
     return (
-        f"{blocks}; the tightest is {tightest.block}: ε {tightest.left} of {tightest.limit} left, "
-        f"{tightest.spent} spent and {tightest.held} held for subscriptions."
+        f"{blocks}; the tightest is {line.block}: ε {line.left} of {line.limit} left, "
+        f"{line.spent} spent and {line.held} held for subscriptions."
     )
 
 

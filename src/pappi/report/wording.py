@@ -775,6 +775,11 @@ def charged_text(before: Sequence[BudgetLine], after: Sequence[BudgetLine]) -> s
     return printable(f"Charged: {amounts}, most in {most}.")
 
 
+def tightest(lines: Sequence[BudgetLine]) -> BudgetLine | None:
+    """The block that has the least left; None where there is no block."""
+    return min(lines, key=lambda line: line.left, default=None)
+
+
 def least_left(lines: Sequence[BudgetLine]) -> Epsilon | None:
     """What the tightest block has left; None where there is no block."""
     return min((line.left for line in lines), default=None)

@@ -320,11 +320,56 @@ class PageMiddleware:
             await self._compressed(scope, receive, send)
 
     async def _present(self, scope: Scope, receive: Receive, send: Send) -> None:
-        reply = _Reply(scope, send, self._audience)
-        if scope["method"] not in _SAFE and not from_here(scope):
-            await _FOREIGN.response()(scope, receive, reply.send)
-            return
-        await self._app(scope, receive, reply.send)
+        """With a page's headers; an error is held back until it is complete, and then a page."""
+        failed: Message | None = None
+        body = bytearray()
+
+        async def reply(message: Message) -> None:
+            nonlocal failed
+            begins = message["type"] == "http.response.start"
+            if begins and _is_problem(message):
+                failed = message
+            elif failed is None:
+                await send(_dressed(message, scope) if begins else message)
+            else:
+                body.extend(message.get("body", b""))
+                if not message.get("more_body", False):
+                    shown = self._failure_page(scope, failed, json.loads(body))
+                    failed = None
+                    await shown(scope, receive, reply)
+
+        foreign = scope["method"] not in _SAFE and not from_here(scope)
+        await (_FOREIGN.response() if foreign else self._app)(scope, receive, reply)
+
+    def _failure_page(
+        self, scope: Scope, start: Message, problem: Mapping[str, object]
+    ) -> Response:
+        path, status = scope["path"], start["status"]
+        shown: Response
+        if status == 401 and is_home(path, self._audience):
+            next_path = path if scope["method"] in _SAFE else ""
+            shown = RedirectResponse(f"{SIGN_IN}?next={quote(next_path)}", 303)
+        else:
+            back = _page_before(scope, self._audience)
+            shown = page(
+                "problem.html", status, problem=problem, audience=self._audience, back=back
+            )
+        for name, value in Headers(raw=start["headers"]).items():
+            if name in ("retry-after", "connection"):
+                shown.headers[name] = value
+        return shown
+
+
+def _is_problem(start: Message) -> bool:
+    return Headers(raw=start["headers"]).get("content-type", "").startswith(MEDIA_TYPE)
+
+
+def _dressed(start: Message, scope: Scope) -> Message:
+    headers = MutableHeaders(raw=list(start["headers"]))
+    headers.update(_HEADERS)
+    if not scope["path"].startswith(STATIC):
+        headers["Cache-Control"] = "no-store"
+    return {**start, "headers": headers.raw}
 
 
 def from_here(scope: Scope) -> bool:
@@ -358,62 +403,6 @@ def _address(text: str) -> SplitResult:
         return urlsplit(text)
     except ValueError:
         return SplitResult("", "", "", "", "")
-
-
-class _Reply:
-    """Passes a reply on with a page's headers; an error is held back until it is complete."""
-
-    def __init__(self, scope: Scope, send: Send, audience: Audience) -> None:
-        self._scope = scope
-        self._send = send
-        self._audience = audience
-        self._failed: Message | None = None
-        self._body = bytearray()
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            if Headers(raw=message["headers"]).get("content-type", "").startswith(MEDIA_TYPE):
-                self._failed = message
-                return
-            await self._send(self._dressed(message))
-        elif self._failed is None:
-            await self._send(message)
-        else:
-            self._body += message.get("body", b"")
-            if not message.get("more_body", False):
-                await self._show_failure(self._failed)
-
-    def _dressed(self, message: Message) -> Message:
-        headers = MutableHeaders(raw=list(message["headers"]))
-        for name, value in _HEADERS.items():
-            headers[name] = value
-        if not self._scope["path"].startswith(STATIC):
-            headers["Cache-Control"] = "no-store"
-        return {**message, "headers": headers.raw}
-
-    async def _show_failure(self, start: Message) -> None:
-        response = self._failure_page(start["status"], json.loads(self._body))
-        for name, value in Headers(raw=start["headers"]).items():
-            if name in ("retry-after", "connection"):
-                response.headers[name] = value
-
-        async def send(message: Message) -> None:
-            begins = message["type"] == "http.response.start"
-            await self._send(self._dressed(message) if begins else message)
-
-        await response(self._scope, _nothing, send)
-
-    def _failure_page(self, status: int, problem: Mapping[str, object]) -> Response:
-        path = self._scope["path"]
-        if status == 401 and is_home(path, self._audience):
-            next_path = path if self._scope["method"] in _SAFE else ""
-            return RedirectResponse(f"{SIGN_IN}?next={quote(next_path)}", 303)
-        previous = _page_before(self._scope, self._audience)
-        return page("problem.html", status, problem=problem, audience=self._audience, back=previous)
-
-
-async def _nothing() -> Message:
-    return {"type": "http.request", "body": b"", "more_body": False}
 
 
 # --- failures, the end of the service, keys, sizes, and how many at once ----------------------

@@ -25,9 +25,6 @@ from pappi.custody import ChargePage, Custody, Sealed, TrailEntry, check_until, 
 from pappi.errors import Conflict, InputError, NotFound, Refused, UsageError
 from pappi.ledger import ChargeRecord, EntryKind
 from pappi.report import (
-    attributes_with_kinds,
-    budget_strip,
-    describe_log,
     dpo_body,
     dpo_html,
     key_state,
@@ -35,13 +32,14 @@ from pappi.report import (
     printable,
     query_digest,
     shortened,
+    tightest,
 )
 from pappi.service.keys import Authenticated, Bearer, now
 from pappi.service.middleware import Service
 from pappi.service.routes import Endpoint, add_page, run_subscriptions
 from pappi.service.web.rendering import Form, PageNumber, Sent, block_page, day_in, page
 from pappi.store import LogDeclaration, today
-from pappi.values import JSON, RIGHTS, Epsilon, KeyRecord, PublicLog, Right, Role
+from pappi.values import JSON, RIGHTS, Epsilon, KeyRecord, Right, Role
 
 
 def add_console(app: Service) -> None:
@@ -184,26 +182,14 @@ def _overview(
         bearer,
         form_error,
         done=_DONE.get(done, ""),
-        cards=[_card(log, custody) for log in logs[(page - 1) * _LOGS : page * _LOGS]],
+        cards=[
+            (log, custody.spending(log.name)) for log in logs[(page - 1) * _LOGS : page * _LOGS]
+        ],
+        most_blocks=_BLOCKS,
         page=page,
         more=len(logs) > page * _LOGS,
         charges=_charge_rows(latest.charges)[:_ROWS],
     )
-
-
-def _card(log: LogDeclaration, custody: Custody) -> dict[str, object]:
-    """One log at a glance."""
-    spending = custody.spending(log.name)
-    lines = spending.lines[-_BLOCKS:]
-    return {
-        "log": log,
-        "address": _log_address(log.name),
-        "tightest": min(spending.lines, key=lambda line: line.left, default=None),
-        "used": spending.in_all.used,
-        "lines": lines,
-        "strip": budget_strip(lines),
-        "analysts": [spent.analyst for spent in spending.analysts if spent.per_block is not None],
-    }
 
 
 @_form("stop", _overview)
@@ -254,8 +240,11 @@ def _keys(
         bearer,
         form_error,
         done=_DONE.get(done, ""),
-        choices=_choices(form_error),
-        keys=[_key_row(key, bearer) for key in every_key[(page - 1) * _PAGE : page * _PAGE]],
+        choices=_RIGHTS,
+        keys=every_key[(page - 1) * _PAGE : page * _PAGE],
+        own=bearer.record.id,
+        all_rights=RIGHTS,
+        now=now(),
         page=page,
         more=len(every_key) > page * _PAGE,
     )
@@ -271,7 +260,7 @@ def issue_key(sent: Sent, bearer: Authenticated) -> Response:
     if sent["expires"]:
         day = day_in(sent["expires"], "on which a key expires")
         expires = datetime.combine(day, time(), UTC)
-    ticked = [right for right in _RIGHTS[role] if right in sent.all(_rights_field(role))]
+    ticked = [right for right in _RIGHTS[role] if right in sent.all(f"{role}-right")]
     if not ticked:
         raise UsageError(f"an {role}'s key needs a right", hint="tick at least one box")
     issued = bearer.custody.issue_key(role, sent["name"], ticked, expires)
@@ -282,41 +271,6 @@ def revoke_key(sent: Sent, bearer: Authenticated) -> Response:
     """Refuse a key from now on."""
     bearer.custody.revoke_key(sent["id"])
     return _back_to("/console/keys", "revoked")
-
-
-def _rights_field(role: Role) -> str:
-    return f"{role}-right"
-
-
-def _choices(form_error: FormError) -> list[dict[str, object]]:
-    """A box for each right: as it was ticked, or at first the rights that change nothing."""
-    return [
-        {
-            "role": role,
-            "field": _rights_field(role),
-            "right": right,
-            "words": words,
-            "ticked": right in form_error.typed.all(_rights_field(role))
-            if form_error.form
-            else right not in (Right.CAPTURE, Right.MANAGE),
-        }
-        for role, rights in _RIGHTS.items()
-        for right, words in rights.items()
-    ]
-
-
-def _key_row(key: KeyRecord, bearer: Bearer) -> dict[str, object]:
-    has_all = key.rights == RIGHTS[key.role]
-    return {
-        "id": key.id,
-        "name": key.name,
-        "role": key.role.value,
-        "rights": "all" if has_all else ", ".join(sorted(key.rights)),
-        "issued": f"{key.created:%Y-%m-%d}",
-        "expires": "never" if key.expires is None else f"{key.expires:%Y-%m-%d}",
-        "state": key_state(key, now()),
-        "mine": key.id == bearer.record.id,
-    }
 
 
 # --- one log, with deletion in two steps --------------------------------------------------
@@ -361,7 +315,7 @@ def _log(
     custody = bearer.custody
     declared, spending = custody.log(log), custody.spending(log)
     charges, older = _charges(custody.latest_charges(log, before, _CELLS_OF_A_LOG))
-    facts = describe_log(declared.public)
+    partitions = declared.public.vocabulary.keys
     return _page(
         "log.html",
         bearer,
@@ -371,10 +325,12 @@ def _log(
         answered=answered,
         log=declared,
         address=_log_address(log),
-        facts=[(label, shortened(text, _LONGEST_FACT)) for label, text in facts],
-        vocabulary=_vocabulary(declared.public),
+        partitions=[f"{name}: {key}" for name, values in partitions.items() for key in values],
+        most_names=_MOST_NAMES,
+        longest_name=_LONGEST_NAME,
+        longest_fact=_LONGEST_FACT,
         grows=custody.grows(log),
-        tightest=min(spending.lines, key=lambda line: line.left, default=None),
+        tightest=tightest(spending.lines),
         used=spending.in_all.used,
         blocks=block_page(spending.lines, blocks, _PAGE),
         analysts=spending.analysts[(analysts - 1) * _PAGE : analysts * _PAGE],
@@ -384,23 +340,6 @@ def _log(
         older=older,
         later=before is not None,
     )
-
-
-def _vocabulary(log: PublicLog) -> list[tuple[str, int, list[str]]]:
-    """Public names: their kind, how many there are, and the first of them."""
-    words = log.vocabulary
-    kinds: dict[str, Sequence[str]] = {
-        "activities": words.activities,
-        "attributes": attributes_with_kinds(words),
-        "public partitions": [
-            f"{name}: {key}" for name, values in words.keys.items() for key in values
-        ],
-    }
-    return [
-        (kind, len(names), [shortened(name, _LONGEST_NAME) for name in names[:_MOST_NAMES]])
-        for kind, names in kinds.items()
-        if names
-    ]
 
 
 @_form("budget", _log)
