@@ -161,7 +161,6 @@ def _log_address(log: str) -> str:
 # --- every log at a glance, and the stop switch -------------------------------------------
 
 _LOGS = 20
-_BLOCKS = 36
 _CELLS = 400
 _ROWS = 12
 
@@ -185,7 +184,6 @@ def _overview(
         cards=[
             (log, custody.spending(log.name)) for log in logs[(page - 1) * _LOGS : page * _LOGS]
         ],
-        most_blocks=_BLOCKS,
         page=page,
         more=len(logs) > page * _LOGS,
         charges=_charge_rows(latest.charges)[:_ROWS],
@@ -275,12 +273,8 @@ def revoke_key(sent: Sent, bearer: Authenticated) -> Response:
 
 # --- one log, with deletion in two steps --------------------------------------------------
 
-# Limits of a page: names of a kind, and characters of each text; the declaration has all of it.
-_MOST_NAMES = 200
 _LONGEST_NAME = 60
-_LONGEST_FACT = 1_500
-# Names to delete: how many are shown, and how many fit into the page that asks to confirm.
-_MOST_SHOWN = 20
+# How many names to delete fit into the page that asks to confirm.
 _MOST_ERASED = 1_000
 _LONGEST_ERASED = 20_000
 # Cells fetched for a page: a query over many periods has as many.
@@ -326,9 +320,6 @@ def _log(
         log=declared,
         address=_log_address(log),
         partitions=[f"{name}: {key}" for name, values in partitions.items() for key in values],
-        most_names=_MOST_NAMES,
-        longest_name=_LONGEST_NAME,
-        longest_fact=_LONGEST_FACT,
         grows=custody.grows(log),
         tightest=tightest(spending.lines),
         used=spending.in_all.used,
@@ -389,9 +380,7 @@ def erase(log: str, sent: Sent, bearer: Authenticated) -> Response:
     if _is_unsure(sent):
         named = {kind.capitalize(): names for kind, names in names_by_kind.items() if names}
         declared = bearer.custody.log(log)
-        return _confirm(
-            "erase.html", sent, bearer, declared, named=named, typed=sent, most=_MOST_SHOWN
-        )
+        return _confirm("erase.html", sent, bearer, declared, named=named, typed=sent)
     erased = bearer.custody.erase(log, **names_by_kind)
     return _page("erased.html", bearer, log=log, address=_log_address(log), erased=erased)
 
