@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         error_text,
         printable,
         shortened,
+        size_text,
         three_digits,
         to_the_minute,
     )

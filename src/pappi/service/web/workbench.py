@@ -159,28 +159,9 @@ class PpiPreview:
         return f"Block {self.forecast.tightest} has ε {self.left} left now, and {after} afterwards."
 
     @property
-    def within(self) -> str:
-        margin = self.quote.half_width
-        return "not known" if margin is None else report.error_text(margin, self.quote.unit)
-
-    @property
-    def limit(self) -> str:
-        """What an accuracy is: a promise, or an assumption's."""
-        return "Within" if self.quote.assumes else "At most"
-
-    @property
-    def holds(self) -> str:
-        """The confidence of the margin, or what it assumes."""
-        return f"if {self.quote.assumes}" if self.quote.assumes else "95 % confidence"
-
-    @property
     def tells_nothing(self) -> bool:
         """Whether a charge for it would be wasted; what is on record costs nothing."""
         return self.quote.tells_nothing and self.quote.new_charges > 0
-
-    @property
-    def share(self) -> str:
-        return "nothing" if self.forecast is None else report.percent(self.forecast.share)
 
     @property
     def lasts(self) -> tuple[str, ...]:
@@ -223,10 +204,6 @@ class CataloguePreview:
         return price_text(self.price)
 
     @property
-    def quotes(self) -> list[Quote]:
-        return [preview.quote for preview in self.ppis]
-
-    @property
     def lasts(self) -> tuple[str, ...]:
         """How long the budget lasts for several PPIs together; a single one says it itself."""
         if self.together is None or len(self.ppis) == 1:
@@ -234,19 +211,10 @@ class CataloguePreview:
         return report.forecast_lines(self.together)
 
     @property
-    def nothing(self) -> list[str]:
-        """The names of PPIs that tell nothing."""
-        return [preview.ppi.name for preview in self.ppis if preview.tells_nothing]
-
-    @property
     def derivable(self) -> list[str]:
         """The names of PPIs that follow from the record, though not as exactly."""
         quoted = ((preview.ppi.name, preview.quote.derivable) for preview in self.ppis)
         return [name for name, follows in quoted if follows is not None and not follows.taken]
-
-    @property
-    def fits(self) -> bool:
-        return self.together is None or self.together.more > 0
 
 
 def preview_of(
