@@ -2,7 +2,7 @@
 
 series_chart   a series as SVG; error_chart: how far off a PPI is expected to be; gauge: the
                budget; tree_chart: a PPI with its admissible sets, in words and as a picture
-drawing        the parts of charts: frames, axes, marks, keys
+drawing        what all charts share: frames, axes of values, keys
 pages          the report of a release and the preview of one, as documents
 dpo            the data-protection pack; dpo_facts: what it is made of
 tables         the same in a terminal; records: as rows, for CSV and data frames

@@ -400,12 +400,7 @@ def _looks(looks: Sequence[Look]) -> Element:
         return el("p", "Nobody has viewed exact values through PaPPI.")
     shown = looks[-_MOST_ACTS:]
     rows = [
-        (
-            f"{look.seq:,}",
-            _moment(look.at),
-            bdi(look.by),
-            bdi(_some(look.ppis, look.count)),
-        )
+        (f"{look.seq:,}", _moment(look.at), bdi(look.by), bdi(_some(look.ppis, look.count)))
         for look in shown
     ]
     headers = ("Entry", "When (UTC)", "By", "Indicators")
@@ -420,12 +415,7 @@ def _lookers(looks: Sequence[Look]) -> Element:
     for look in looks:
         of.setdefault(look.by, []).append(look)
     rows = [
-        (
-            bdi(who),
-            f"{len(their):,}",
-            _moment(their[0].at),
-            _moment(their[-1].at),
-        )
+        (bdi(who), f"{len(their):,}", _moment(their[0].at), _moment(their[-1].at))
         for who, their in sorted(of.items())
     ]
     headers = ("Who", "Times", "First (UTC)", "Last (UTC)")
@@ -438,13 +428,7 @@ def _acts(acts: Sequence[Act]) -> Element:
         return el("p", "Nothing has been recorded.")
     shown = acts[-_MOST_ACTS:]
     rows = [
-        (
-            f"{act.seq:,}",
-            _moment(act.at),
-            bdi(act.log or "all"),
-            bdi(act.what),
-            bdi(act.by),
-        )
+        (f"{act.seq:,}", _moment(act.at), bdi(act.log or "all"), bdi(act.what), bdi(act.by))
         for act in shown
     ]
     headers = ("Entry", "When (UTC)", "Log", "What", "By")
