@@ -12,7 +12,6 @@ from pappi.values import (
     CaseBorder,
     DefaultBounds,
     KeyRecord,
-    PrivacyUnit,
     PublicLog,
     Vocabulary,
 )
@@ -27,6 +26,10 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
     anchor = "last" if terms.anchor is CaseBorder.END else "first"
     expected = terms.expected_cases
     cases = "not declared" if expected is None else f"{expected:,} per block ({terms.blocks})"
+    unit, column = str(terms.unit), terms.unit.column
+    if column is not None:
+        dropped = f"further cases of the same {column}, and cases without one or with several"
+        unit = f"{unit}; {dropped}, are dropped"
     weighted = [
         f"spread over {name} as {', '.join(f'{key} {weight:,}' for key, weight in weights.items())}"
         for name, weights in terms.weights.items()
@@ -35,7 +38,7 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
     in_all = "; no limit for all blocks together" if total is None else f", ε {total} in all"
     bounds = "; ".join(_bounds(terms.bounds)) or "none: each definition gives its own"
     return (
-        ("Privacy unit", _unit_text(terms.unit)),
+        ("Privacy unit", unit),
         ("Neighbouring logs", f"{terms.adjacency}. {compared([terms.adjacency], terms.unit)}"),
         ("Horizon", horizon_text(log)),
         ("Time zone", terms.timezone),
@@ -83,15 +86,6 @@ def horizon_text(log: PublicLog) -> str:
     if log.is_empty:
         return f"from {log.first}; nothing is sealed yet"
     return f"{log.first} to {log.until - timedelta(days=1)}"
-
-
-def _unit_text(unit: PrivacyUnit) -> str:
-    if unit.column is None:
-        return str(unit)
-    return (
-        f"{unit}; further cases of the same {unit.column}, and cases without one or with several, "
-        "are dropped"
-    )
 
 
 def _bounds(defaults: DefaultBounds) -> Iterator[str]:

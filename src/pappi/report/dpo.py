@@ -102,7 +102,13 @@ def dpo_body(pack: Pack) -> Element:
     return el(
         "div",
         el("section", el("p", el("strong", _FOR_WHOM), _EXACT), class_="card notice"),
-        _stopped(pack),
+        el(
+            "section",
+            el("p", el("strong", "All answers are currently stopped: "), bdi(pack.stopped)),
+            class_="card alarm",
+        )
+        if pack.stopped is not None
+        else None,
         _contents(pack.logs),
         *(_log(log, number) for number, log in enumerate(pack.logs, start=1)),
         el(
@@ -114,16 +120,6 @@ def dpo_body(pack: Pack) -> Element:
             class_="whole",
         ),
         class_="dpo",
-    )
-
-
-def _stopped(pack: Pack) -> Element | None:
-    if pack.stopped is None:
-        return None
-    return el(
-        "section",
-        el("p", el("strong", "All answers are currently stopped: "), bdi(pack.stopped)),
-        class_="card alarm",
     )
 
 
@@ -161,7 +157,15 @@ def _log(log: LogFacts, number: int) -> Element:
         _card("Every release", el("p", _ABOUT_RELEASES, class_="lead"), _releases(log.releases)),
         _card("Who viewed exact values", el("p", _ABOUT_LOOKS, class_="lead"), _looks(log.looks)),
         _card("Erasures", _erasures(log)),
-        _processing(record_of_processing(log)),
+        _card(
+            "Record of processing",
+            el("p", "In the order of Article 30(1) GDPR. What PaPPI cannot know is left blank."),
+            el(
+                "dl",
+                *(_pair(entry.label, *_filled(entry)) for entry in record_of_processing(log)),
+                class_="record",
+            ),
+        ),
         class_="log",
     )
 
@@ -175,14 +179,6 @@ def _promise(log: LogFacts) -> Element:
         *(el("p", bound.sentence) for bound in others),
         el("p", compared_logs(log), class_="muted"),
         class_="card promise",
-    )
-
-
-def _processing(entries: Sequence[RecordLine]) -> Element:
-    return _card(
-        "Record of processing",
-        el("p", "In the order of Article 30(1) GDPR. What PaPPI cannot know is left blank."),
-        el("dl", *(_pair(entry.label, *_filled(entry)) for entry in entries), class_="record"),
     )
 
 
@@ -737,6 +733,17 @@ class RecordLine:
 
 
 def record_of_processing(log: LogFacts) -> tuple[RecordLine, ...]:
+    column, analysts = log.terms.unit.column, [share.analyst for share in log.shares]
+    subjects = (
+        "The people behind the cases; the log does not identify persons."
+        if column is None
+        else f"People identified by the attribute '{column}' of each case."
+    )
+    recipients = (
+        f"Published figures: {listed_up_to(analysts, _MOST_NAMES)}."
+        if analysts
+        else "Nobody has been granted access yet, and nobody was charged."
+    )
     return (
         RecordLine(
             "Controller", blank="name and contact of the controller, and of a joint controller"
@@ -744,11 +751,9 @@ def record_of_processing(log: LogFacts) -> tuple[RecordLine, ...]:
         RecordLine("Data protection officer", blank="name and contact"),
         RecordLine("Purpose", (_PURPOSE,), "purpose of the indicators in the controller's words"),
         RecordLine("Legal basis", blank="legal basis of the processing"),
-        RecordLine("Data subjects", (_subjects(log),), "categories of people the cases are about"),
+        RecordLine("Data subjects", (subjects,), "categories of people the cases are about"),
         RecordLine("Personal data", tuple(_data(log)), "categories, and special categories if any"),
-        RecordLine(
-            "Recipients", tuple(_recipients(log)), "who else receives the published figures"
-        ),
+        RecordLine("Recipients", (recipients,), "who else receives the published figures"),
         _transfers(log),
         RecordLine("Retention", tuple(_retention(log)), "time limits for erasing the events"),
         RecordLine(
@@ -814,12 +819,6 @@ def _measures(log: LogFacts) -> Iterator[str]:
         yield f"{stop}, and erasure of cases, persons and blocks from disk."
 
 
-def _subjects(log: LogFacts) -> str:
-    if log.terms.unit.column is None:
-        return "The people behind the cases; the log does not identify persons."
-    return f"People identified by the attribute '{log.terms.unit.column}' of each case."
-
-
 def _data(log: LogFacts) -> Iterator[str]:
     words = log.public.vocabulary
     yield "For each case: an identifier, and the activities with their times."
@@ -828,14 +827,6 @@ def _data(log: LogFacts) -> Iterator[str]:
     yield f"Activities: {listed_up_to(words.activities, _MOST_NAMES)}."
     if words.attributes:
         yield f"Attributes: {listed_up_to(attributes_with_kinds(words), _MOST_NAMES)}."
-
-
-def _recipients(log: LogFacts) -> Iterator[str]:
-    if log.shares:
-        analysts = [share.analyst for share in log.shares]
-        yield f"Published figures: {listed_up_to(analysts, _MOST_NAMES)}."
-    else:
-        yield "Nobody has been granted access yet, and nobody was charged."
 
 
 def _retention(log: LogFacts) -> Iterator[str]:
