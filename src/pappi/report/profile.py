@@ -202,6 +202,9 @@ def _day(us: float) -> str:
     return f"{_EPOCH + timedelta(microseconds=us):%Y-%m-%d}"
 
 
+_OF_ACTIVITY = ("name", "events", "cases", "repeated", "first", "last")
+
+
 def profile_record(profile: Profile) -> dict[str, Any]:
     """For machines: durations in seconds, times as days, all else as it is."""
     return {
@@ -227,15 +230,7 @@ def profile_record(profile: Profile) -> dict[str, Any]:
         "duration_seconds": _scaled(profile.durations, DURATIONS["seconds"]),
         "events_per_case": _scaled(profile.events_per_case, 1),
         "activities": [
-            {
-                "name": use.name,
-                "events": use.events,
-                "cases": use.cases,
-                "repeated": use.repeated,
-                "first": use.first,
-                "last": use.last,
-            }
-            for use in profile.activities
+            {field: getattr(use, field) for field in _OF_ACTIVITY} for use in profile.activities
         ],
         "waits": [
             {
