@@ -32,36 +32,26 @@ _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-
 
 @dataclass(frozen=True, slots=True)
 class Asset:
+    """What pages load; its address changes with its content, e.g. `/static/pages.1a2b3c4d.css`."""
+
+    address: str
     content: bytes
     media_type: str
 
 
 @cache
 def assets() -> dict[str, Asset]:
-    """By name, e.g. `pages.1a2b3c4d.css`."""
-    return {
-        _named(name, content): Asset(content, _TYPES[name.rpartition(".")[2]])
-        for name, content in _sources().items()
-    }
-
-
-@cache
-def asset_address(name: str) -> str:
-    """The address of a style sheet or script."""
-    return f"{STATIC}{_named(name, _sources()[name])}"
-
-
-@cache
-def _sources() -> dict[str, bytes]:
+    """By name, e.g. `pages.css`."""
     folder = files("pappi.service.web") / "static"
     static = {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     # Charts, tables and documents look the same here as in printed reports.
-    return {**static, "report.css": PAGE_CSS.encode(), "dpo.css": DPO_CSS.encode()}
-
-
-def _named(name: str, content: bytes) -> str:
-    stem, _, ending = name.rpartition(".")
-    return f"{stem}.{hashlib.sha256(content).hexdigest()[:12]}.{ending}"
+    static |= {"report.css": PAGE_CSS.encode(), "dpo.css": DPO_CSS.encode()}
+    found = {}
+    for name, content in static.items():
+        stem, _, ending = name.rpartition(".")
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        found[name] = Asset(f"{STATIC}{stem}.{digest}.{ending}", content, _TYPES[ending])
+    return found
 
 
 @cache
@@ -74,7 +64,7 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_harmless,
     )
-    templates.globals["asset"] = asset_address
+    templates.globals["asset"] = lambda name: assets()[name].address
     templates.globals["report"] = report
     return templates
 

@@ -100,11 +100,11 @@ class SignInView:
         return page("glossary.html")
 
     def static(self, name: str) -> Response:
-        asset = assets().get(name)
-        if asset is None:
-            raise NotFound("there is nothing at this address")
-        headers = {"Cache-Control": _FOR_EVER}
-        return Response(asset.content, media_type=asset.media_type, headers=headers)
+        for asset in assets().values():
+            if asset.address == f"{STATIC}{name}":
+                headers = {"Cache-Control": _FOR_EVER}
+                return Response(asset.content, media_type=asset.media_type, headers=headers)
+        raise NotFound("there is nothing at this address")
 
     def _signed_in(self, request: Request) -> bool:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated
@@ -210,12 +210,6 @@ class CataloguePreview:
             return ()
         return report.forecast_lines(self.together)
 
-    @property
-    def derivable(self) -> list[str]:
-        """The names of PPIs that follow from the record, though not as exactly."""
-        quoted = ((preview.ppi.name, preview.quote.derivable) for preview in self.ppis)
-        return [name for name, follows in quoted if follows is not None and not follows.taken]
-
 
 def preview_of(
     session: LocalSession,
@@ -225,16 +219,18 @@ def preview_of(
 ) -> CataloguePreview:
     """Quotes for every PPI, each at its requested accuracy or ε."""
     refuse_too_many(catalogue, MOST_AT_ACCURACY if accuracies else MOST_ON_A_PAGE)
-    at_epsilons = tuple(
-        replace(ppi, epsilon=epsilons.get(number, ppi.epsilon))
+    ppis = [
+        _at_accuracy(session, catalogue, ppi, accuracy)
+        if (accuracy := accuracies.get(number))
+        else replace(ppi, epsilon=epsilons.get(number, ppi.epsilon))
         for number, ppi in enumerate(catalogue.ppis)
-    )
-    settled = tuple(_settled(session, replace(catalogue, ppis=at_epsilons), accuracies))
-    chosen = replace(catalogue, ppis=tuple(ppi for ppi, _ in settled))
-    forecasts = session.forecasts(chosen)
+    ]
+    # Under a total, those without an accuracy share what remains.
+    chosen = replace(catalogue, ppis=tuple(ppis))
+    quotes, forecasts = session.advise(chosen), session.forecasts(chosen)
     lines = session.budget(catalogue.log)
     left = {line.block: line.left for line in lines}
-    ppis = tuple(
+    previews = tuple(
         PpiPreview(
             number,
             ppi,
@@ -244,31 +240,17 @@ def preview_of(
             _ladder(session, chosen, quote, forecast, lines),
             left.get((forecast and forecast.tightest) or ""),
         )
-        for number, ((ppi, quote), forecast) in enumerate(zip(settled, forecasts, strict=True))
+        for number, (ppi, quote, forecast) in enumerate(zip(ppis, quotes, forecasts, strict=True))
     )
     price, together = session.price(chosen), session.outlook(chosen)
-    return CataloguePreview(chosen, ppis, price, together, report.least_left(lines))
+    return CataloguePreview(chosen, previews, price, together, report.least_left(lines))
 
 
-def _settled(
-    session: LocalSession, catalogue: Catalogue, accuracies: Mapping[int, str]
-) -> Iterator[tuple[Ppi, Quote]]:
-    """Every PPI with its quote; those with a requested accuracy at the ε it costs.
-
-    Under a total the others share what remains.
-    """
-    ppis = []
-    for number, ppi in enumerate(catalogue.ppis):
-        if accuracy := accuracies.get(number):
-            alone = replace(catalogue, ppis=(ppi,), total=None)
-            (quote,) = session.preview(alone, accuracy=accuracy)
-            ppis.append(replace(ppi, epsilon=quote.own_epsilon))
-        else:
-            ppis.append(ppi)
-    chosen = replace(catalogue, ppis=tuple(ppis))
-    quotes = session.advise(chosen)
-    for ppi, quote in zip(ppis, quotes, strict=True):
-        yield ppi, quote
+def _at_accuracy(session: LocalSession, catalogue: Catalogue, ppi: Ppi, accuracy: str) -> Ppi:
+    """The PPI at the ε that the accuracy costs."""
+    alone = replace(catalogue, ppis=(ppi,), total=None)
+    (quote,) = session.preview(alone, accuracy=accuracy)
+    return replace(ppi, epsilon=quote.own_epsilon)
 
 
 def _ladder(
