@@ -7,7 +7,7 @@ pages          the report of a release and the preview of one, as documents
 dpo            the data-protection pack; dpo_facts: what it is made of
 tables         the same in a terminal; records: as rows, for CSV and data frames
 profile        a log's profile, for its owner: the only text here that shows raw data
-wording        verdicts, guarantees and forecasts in plain words; describe: a log in words
+wording        verdicts, guarantees, forecasts and logs in plain words
 numbers        never more digits than the noise allows; text from outside
 markup         HTML and SVG in which everything is escaped; colours that everyone can tell apart
 
@@ -21,13 +21,6 @@ from typing import TYPE_CHECKING
 from pappi.lazy import lazy_imports
 
 if TYPE_CHECKING:
-    from pappi.report.describe import (
-        attributes_with_kinds,
-        describe_log,
-        describe_vocabulary,
-        horizon_text,
-        key_state,
-    )
     from pappi.report.dpo import dpo_body, dpo_html, pack_record
     from pappi.report.dpo_facts import (
         Act,
@@ -97,15 +90,20 @@ if TYPE_CHECKING:
         alternative_cells,
         assumption_text,
         at_most_text,
+        attributes_with_kinds,
         chance_text,
         charged_text,
         cheapest_text,
         compared,
         compares,
         comparison_lines,
+        describe_log,
+        describe_vocabulary,
         epsilon_text,
         expected_text,
         forecast_lines,
+        horizon_text,
+        key_state,
         least_left,
         left_text,
         mostly_text,

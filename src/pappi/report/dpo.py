@@ -28,12 +28,6 @@ from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
 
-from pappi.report.describe import (
-    attributes_with_kinds,
-    describe_log,
-    describe_vocabulary,
-    listed_up_to,
-)
 from pappi.report.dpo_facts import Act, Chain, LogFacts, Look, Pack, ReleaseRow, Share
 from pappi.report.markup import (
     DPO_CSS,
@@ -49,9 +43,13 @@ from pappi.report.markup import (
 from pappi.report.numbers import count_text, shortened, to_the_minute
 from pappi.report.wording import (
     HOPELESS,
+    attributes_with_kinds,
     compared,
     counted,
+    describe_log,
+    describe_vocabulary,
     epsilons_text,
+    listed_up_to,
     promise,
     their_cases,
     times,

@@ -12,9 +12,8 @@ from itertools import groupby
 from typing import Any
 
 from pappi.eventlog import Anchored, AttributeUse, BlockCount, Profile, Spread
-from pappi.report.describe import listed_up_to
 from pappi.report.numbers import count_text, three_digits
-from pappi.report.wording import percent
+from pappi.report.wording import listed_up_to, percent
 from pappi.values import DURATIONS, Calendar, CaseBorder, Grid, Kind
 
 _WIDTH = 30
