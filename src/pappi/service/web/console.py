@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time
+from functools import wraps
 from html import escape
 from http import HTTPStatus
 from inspect import signature
@@ -54,9 +55,6 @@ def add_console(app: Service) -> None:
     see("/console", overview)
     do("/console/stop", stop)
     do("/console/resume", resume)
-    see("/console/keys", keys)
-    do("/console/keys", issue_key)
-    do("/console/keys/revoke", revoke_key)
     see("/console/logs/{log}", one_log)
     do("/console/logs/{log}/budget", grant)
     do("/console/logs/{log}/analysts", grant_analyst)
@@ -65,6 +63,9 @@ def add_console(app: Service) -> None:
     do("/console/logs/{log}/erase", erase)
     do("/console/logs/{log}/rename", rename)
     do("/console/logs/{log}/remove", remove)
+    see("/console/keys", keys)
+    do("/console/keys", issue_key)
+    do("/console/keys/revoke", revoke_key)
     see("/console/trail", trail)
     see("/console/trail/{number}", trail_entry)
     see("/console/protection", protection)
@@ -117,6 +118,7 @@ def _form(name: str, again: Callable[..., Response]) -> Callable[[Endpoint], End
     """A form of the page `again`, which is shown with the reason if its sender can correct it."""
 
     def explained(act: Endpoint) -> Endpoint:
+        @wraps(act)
         def attempt(sent: Form, bearer: Bearer, **log: str) -> Response:
             try:
                 response: Response = act(sent=sent, bearer=bearer, **log)
