@@ -22,7 +22,7 @@ Factors are rounded up. If e to the ε is too large to protect anybody, the sent
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
@@ -234,17 +234,11 @@ _LETTERS = 80
 
 
 def _table(
-    caption: str,
-    headers: Sequence[str],
-    rows: Iterable[Sequence[TableCell]],
-    *,
-    numbers: Iterable[int] = (),
-    words: Iterable[int] = (),
+    caption: str, columns: Mapping[str, str], rows: Iterable[Sequence[TableCell]]
 ) -> Element:
     """Scrolls sideways on narrow screens; columns of `words` break between words only."""
-    styles = dict.fromkeys(numbers, "number") | dict.fromkeys(words, "words")
     # No landmark: several logs have the same tables.
-    return el("div", table(caption, headers, rows, styles), class_="wide", role="group",
+    return el("div", table(caption, columns, rows), class_="wide", role="group",
               aria_label=caption, tabindex=0)  # fmt: skip
 
 
@@ -282,12 +276,13 @@ def _accounts(log: LogFacts) -> Element:
         shown = sorted(runs, key=lambda run: run.line.spent, reverse=True)[:_MOST_RUNS]
     rows: list[Sequence[TableCell]] = []
     for run in shown:
-        amounts = (run.line.spent, run.line.held, run.line.left, run.line.limit)
-        rows.append((bdi(run.label), f"{run.blocks:,}", *map(str, amounts)))
-    headers = ("Blocks", "Number", "ε spent", "ε reserved", "ε left", "ε limit")
+        spent = (run.line.spent, run.line.held, run.line.left, run.line.limit)
+        rows.append((bdi(run.label), f"{run.blocks:,}", *map(str, spent)))
+    amounts = ("Number", "ε spent", "ε reserved", "ε left", "ε limit")
+    columns = {"Blocks": "", **dict.fromkeys(amounts, "number")}
     caption = "Budget of every block; blocks with equal budgets share a row"
     rest = _rest(len(runs) - len(shown), "less charged rows", "pappi budget")
-    return el("div", _table(caption, headers, rows, numbers=range(1, 6)), rest)
+    return el("div", _table(caption, columns, rows), rest)
 
 
 def _shares(shares: Sequence[Share]) -> Element:
@@ -297,8 +292,8 @@ def _shares(shares: Sequence[Share]) -> Element:
         (bdi(share.analyst), str(share.per_block or "no share"), str(share.most_in_a_block))
         for share in shares
     ]
-    headers = ("Analyst", "ε granted in each block", "Most ε spent in a block")
-    return _table("Analysts, their shares and their spending", headers, rows, numbers=(1, 2))
+    amounts = dict.fromkeys(("ε granted in each block", "Most ε spent in a block"), "number")
+    return _table("Analysts, their shares and their spending", {"Analyst": "", **amounts}, rows)
 
 
 # --- releases -------------------------------------------------------------------------
@@ -312,10 +307,13 @@ def _releases(rows: Sequence[ReleaseRow]) -> Element:
     caption = f"{count_text(charged, 'charge')}{reservations} in {count_text(len(rows), 'row')}"
     if any(row.queries > 1 for row in rows):
         caption += "; rows are grouped, and `pappi trail` lists each release"
-    headers = ("Indicator", "Asked by", "Asked on", "Covers", "Mechanism", "ε each", "Cells",
-               "Most ε in a block", "State")  # fmt: skip
-    cells = [_release_cells(row) for row in rows]
-    return _table(caption, headers, cells, numbers=(5, 6, 7), words=(2, 3, 4, 8))
+    columns = {
+        **dict.fromkeys(("Indicator", "Asked by"), ""),
+        **dict.fromkeys(("Asked on", "Covers", "Mechanism"), "words"),
+        **dict.fromkeys(("ε each", "Cells", "Most ε in a block"), "number"),
+        "State": "words",
+    }
+    return _table(caption, columns, map(_release_cells, rows))
 
 
 def _release_cells(row: ReleaseRow) -> Sequence[TableCell]:
@@ -383,9 +381,9 @@ def _erasures(log: LogFacts) -> Element:
          f"{erasure.events:,}")
         for erasure in shown
     ]  # fmt: skip
-    headers = ("When (UTC)", "By", "Named by", "Cases", "Events")
+    columns = {"When (UTC)": "", "By": "", "Named by": "", "Cases": "number", "Events": "number"}
     rest = _rest(len(log.erasures) - len(shown), "earlier erasures", "pappi trail")
-    return el("div", _table("Erasures: how much, never which", headers, rows, numbers=(3, 4)), rest)
+    return el("div", _table("Erasures: how much, never which", columns, rows), rest)
 
 
 def _looks(looks: Sequence[Look]) -> Element:
@@ -397,9 +395,9 @@ def _looks(looks: Sequence[Look]) -> Element:
         (f"{look.seq:,}", _moment(look.at), bdi(look.by), bdi(_some(look.ppis, look.count)))
         for look in shown
     ]
-    headers = ("Entry", "When (UTC)", "By", "Indicators")
+    columns = {"Entry": "number", "When (UTC)": "words", "By": "", "Indicators": ""}
     caption = f"{count_text(len(shown), 'view')} of exact values, oldest first"
-    views = _table(caption, headers, rows, numbers=(0,), words=(1,))
+    views = _table(caption, columns, rows)
     rest = _rest(len(looks) - len(shown), "earlier views", "pappi trail")
     return el("div", _lookers(looks), views, rest)
 
@@ -412,9 +410,8 @@ def _lookers(looks: Sequence[Look]) -> Element:
         (bdi(who), f"{len(their):,}", _moment(their[0].at), _moment(their[-1].at))
         for who, their in sorted(of.items())
     ]
-    headers = ("Who", "Times", "First (UTC)", "Last (UTC)")
-    caption = "Who viewed exact values, and how often"
-    return _table(caption, headers, rows, numbers=(1,), words=(2, 3))
+    columns = {"Who": "", "Times": "number", "First (UTC)": "words", "Last (UTC)": "words"}
+    return _table("Who viewed exact values, and how often", columns, rows)
 
 
 def _acts(acts: Sequence[Act]) -> Element:
@@ -425,10 +422,10 @@ def _acts(acts: Sequence[Act]) -> Element:
         (f"{act.seq:,}", _moment(act.at), bdi(act.log or "all"), bdi(act.what), bdi(act.by))
         for act in shown
     ]
-    headers = ("Entry", "When (UTC)", "Log", "What", "By")
+    columns = {"Entry": "number", "When (UTC)": "words", "Log": "", "What": "", "By": ""}
     caption = f"{count_text(len(shown), 'act')}, oldest first"
     rest = _rest(len(acts) - len(shown), "earlier acts", "pappi trail")
-    return el("div", _table(caption, headers, rows, numbers=(0,), words=(1,)), rest)
+    return el("div", _table(caption, columns, rows), rest)
 
 
 def _keys(keys: Sequence[KeyRecord]) -> Element:
@@ -442,7 +439,7 @@ def _keys(keys: Sequence[KeyRecord]) -> Element:
         for key in keys
     ]  # fmt: skip
     headers = ("Key", "Name", "Role", "Rights", "Created (UTC)", "Expires (UTC)", "Revoked")
-    return _table("Service keys, by public id", headers, rows)
+    return _table("Service keys, by public id", dict.fromkeys(headers, ""), rows)
 
 
 def pack_record(pack: Pack, generated: str) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def error_table(quote: Quote) -> Element:
     if not rows:
         rows = [("not known", printable(quote.margin_note))]
     heading = f"How far off the noise may be{_if_so(quote)}"
-    return table(heading, ("Confidence", "Within"), rows, {1: "number"})
+    return table(heading, {"Confidence": "", "Within": "number"}, rows)
 
 
 def error_caption(quote: Quote) -> str:

@@ -69,15 +69,14 @@ def budget_gauge(lines: Sequence[BudgetLine]) -> Element:
 def gauge_table(lines: Sequence[BudgetLine]) -> Element:
     """The numbers of the gauge."""
     shares = any(line.own_limit is not None for line in lines)
-    headers = ("Block", "Spent", "Held", "Left", "Limit", *(("Your share", "Yours used") * shares))
+    numbers = ("Spent", "Held", "Left", "Limit", *(("Your share", "Yours used") * shares))
     rows = []
     for line in lines:
         amounts = (line.spent, line.held, line.left, line.limit)
         share = MISSING if line.own_limit is None else str(line.own_limit)
         yours = (share, str(line.own_used)) if shares else ()
         rows.append((bdi(line.block), *map(str, amounts), *yours))
-    numbers = dict.fromkeys(range(1, len(headers)), "number")
-    return table("ε in each block", headers, rows, numbers)
+    return table("ε in each block", {"Block": "", **dict.fromkeys(numbers, "number")}, rows)
 
 
 def budget_text(lines: Sequence[BudgetLine]) -> str:

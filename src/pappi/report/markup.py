@@ -86,15 +86,14 @@ def prose(text: str) -> Element:
 
 def table(
     caption: str,
-    headers: Sequence[str],
+    columns: Mapping[str, str] | Sequence[str],
     rows: Iterable[Sequence[TableCell]],
-    styles: Mapping[int, str] | None = None,
 ) -> Element:
-    """The first column names the row; `styles` are classes of columns, such as `number`."""
-    classes = styles or {}
+    """The first column names the row. Headers of columns may have a class, such as `number`."""
+    classes = list(columns.values()) if isinstance(columns, Mapping) else [""] * len(columns)
     head = [
-        el("th", text, scope="col", class_="number" if classes.get(n) == "number" else None)
-        for n, text in enumerate(headers)
+        el("th", text, scope="col", class_="number" if style == "number" else None)
+        for text, style in zip(columns, classes, strict=True)
     ]
     return el(
         "table",
@@ -104,11 +103,11 @@ def table(
     )
 
 
-def _row(cells: Sequence[TableCell], classes: Mapping[int, str]) -> Element:
+def _row(cells: Sequence[TableCell], classes: Sequence[str]) -> Element:
     nodes = [(cell,) if isinstance(cell, Element | str) else cell for cell in cells]
-    first = el("th", *nodes[0], scope="row", class_=classes.get(0))
-    rest = [el("td", *cell, class_=classes.get(n)) for n, cell in enumerate(nodes[1:], start=1)]
-    return el("tr", first, *rest)
+    first = el("th", *nodes[0], scope="row", class_=classes[0] or None)
+    rest = zip(nodes[1:], classes[1:], strict=True)
+    return el("tr", first, *(el("td", *cell, class_=style or None) for cell, style in rest))
 
 
 def _pieces(element: Element) -> Iterator[str]:

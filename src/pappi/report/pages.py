@@ -138,9 +138,8 @@ def _overview(series: Sequence[Series]) -> Element | None:
         return None
     overview = table(
         "Latest figure of each PPI, and verdicts over all periods",
-        ("PPI", "Verdicts", "Target", "Latest", "Period"),
+        {"PPI": "name", "Verdicts": "tally", "Target": "name", "Latest": "number", "Period": ""},
         [_overview_row(ppi, f"#ppi-{number}") for number, ppi in enumerate(series, start=1)],
-        {0: "name", 1: "tally", 2: "name", 3: "number"},
     )
     answers = [answer for ppi in series for answer in ppi.answers]
     return el(
@@ -268,10 +267,9 @@ _Column = tuple[str, str, Callable[[Answer], TableCell]]
 def _answers_table(series: Series) -> Element:
     ordered = sorted(series.answers, key=lambda answer: (answer.group or "", answer.period))
     columns = list(_columns(series))
-    headers = [header for header, _, _ in columns]
     rows = [[cell(answer) for _, _, cell in columns] for answer in ordered]
-    styles = {place: style for place, (_, style, _) in enumerate(columns) if style}
-    return table(f"The figures of the chart ({len(rows)})", headers, rows, styles)
+    styles = {header: style for header, style, _ in columns}
+    return table(f"The figures of the chart ({len(rows)})", styles, rows)
 
 
 def _columns(series: Series) -> Iterator[_Column]:
@@ -402,9 +400,9 @@ def _advice(quote: Quote, left: Epsilon | None) -> Element | None:
         return None
     text = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
     rows = [tuple(map(bdi, alternative_cells(instead, left))) for instead in quote.alternatives]
-    headers = ("Ask instead", "In each block", "Expected", "Decides")
-    numbers = dict.fromkeys((1, 2, 3), "number")
-    alternatives = table("What to ask instead, the cheapest first", headers, rows, numbers)
+    numbers = dict.fromkeys(("In each block", "Expected", "Decides"), "number")
+    caption = "What to ask instead, the cheapest first"
+    alternatives = table(caption, {"Ask instead": "", **numbers}, rows)
     scrolling = scrolled(alternatives, f"Instead of {quote.name}") if rows else None
     return el("div", text, scrolling, class_="note nothing" if quote.tells_nothing else "note")
 
@@ -421,10 +419,10 @@ def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Elemen
         )
         for n, (_, quote) in enumerate(previewed, start=1)
     ]
-    headers = ("PPI", "Mechanism", "ε", "Expected", "At most, 95 %", "Decides", "New charges")
-    numbers = dict.fromkeys((2, 3, 4, 5, 6), "number")
+    numbers = ("ε", "Expected", "At most, 95 %", "Decides", "New charges")
+    columns = {"PPI": "", "Mechanism": "", **dict.fromkeys(numbers, "number")}
     stars = star_lines(quote for _, quote in previewed)
-    prices = table("Price and expected error", headers, rows, numbers)
+    prices = table("Price and expected error", columns, rows)
     lines = () if forecast is None else forecast_lines(forecast)
     return el(
         "section",

@@ -143,13 +143,12 @@ def table_html(rich_table: Table) -> Element:
     from pappi.report.markup import bdi, el, table
 
     columns = rich_table.columns
-    headers = [str(column.header) for column in columns]
-    numbers = {n: "number" for n, column in enumerate(columns) if column.justify == "right"}
+    headers = {str(c.header): "number" if c.justify == "right" else "" for c in columns}
     rows = zip(*([bdi(str(cell)) for cell in column.cells] for column in columns), strict=True)
     notes = str(rich_table.caption or "").splitlines()
     return el(
         "section",
-        table(str(rich_table.title or ""), headers, list(rows), numbers),
+        table(str(rich_table.title or ""), headers, list(rows)),
         el("p", el("small", *(node for line in notes for node in (line, el("br")))))
         if notes
         else None,

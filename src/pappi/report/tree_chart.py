@@ -93,8 +93,8 @@ def composition_figure(ppi: Ppi, quote: Quote | None = None) -> Element:
 def composition_table(quote: Quote) -> Element:
     """Every way to release the PPI, and its margin."""
     rows = [option_cells(option, quote.unit) for option in quote.options]
-    headers = ("Noise in", "Mechanism", "Share of ε", "Margin, 95 %", "Note")
-    return table("Ways to release it", headers, rows, {3: "number"})
+    columns = dict.fromkeys(("Noise in", "Mechanism", "Share of ε", "Margin, 95 %", "Note"), "")
+    return table("Ways to release it", {**columns, "Margin, 95 %": "number"}, rows)
 
 
 LETTER = 6.8
