@@ -44,12 +44,12 @@ from pappi.report.numbers import count_text, shortened, to_the_minute
 from pappi.report.wording import (
     HOPELESS,
     attributes_with_kinds,
-    compared,
     counted,
     describe_log,
     describe_vocabulary,
     epsilons_text,
     listed_up_to,
+    neighbours_text,
     promise,
     their_cases,
     times,
@@ -175,7 +175,7 @@ def _promise(log: LogFacts) -> Element:
         el("h3", "What is guaranteed"),
         el("p", first.sentence, class_="first"),
         *(el("p", bound.sentence) for bound in others),
-        el("p", compared_logs(log), class_="muted"),
+        el("p", neighbours_text([log.terms.adjacency], log.terms.unit), class_="muted"),
         class_="card promise",
     )
 
@@ -466,7 +466,7 @@ def _log_record(log: LogFacts) -> dict[str, Any]:
         "log": log.public.name,
         "source": log.source or None,
         "guarantee": bounds_of(log),
-        "compares": compared_logs(log),
+        "compares": neighbours_text([log.terms.adjacency], log.terms.unit),
         "not_covered": tuple(not_covered(log)),
         "late_data": late_data(log),
         "unit": log.terms.unit,
@@ -506,11 +506,6 @@ class Bound:
 def bounds_of(log: LogFacts) -> tuple[Bound, ...]:
     """The guarantee for one figure, for all so far, for all ever; and what adds up."""
     return (_single(log), _together(log), _ever(log), *_adding_up(log))
-
-
-def compared_logs(log: LogFacts) -> str:
-    """Which two logs the guarantee compares."""
-    return compared([log.terms.adjacency], log.terms.unit)
 
 
 def ever_of(log: LogFacts) -> Epsilon:

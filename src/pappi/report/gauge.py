@@ -47,7 +47,7 @@ _NAMES = 24.0
 def budget_gauge(lines: Sequence[BudgetLine]) -> Element:
     """The drawing, bare; `drawing.standalone` makes a file of it."""
     ids = identity("gauge", tuple(lines))
-    together = 1 if len(lines) <= _MOST_ROWS else ceil(len(lines) / _MOST_COLUMNS)
+    together = ceil(len(lines) / _MOST_COLUMNS)
     if len(lines) <= _MOST_ROWS:
         bottom = _MARGIN + _ROW * max(len(lines), 1)
         drawn = _rows(lines, ids)

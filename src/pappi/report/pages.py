@@ -33,7 +33,6 @@ from pappi.report.wording import (
     at_most_text,
     beyond_text,
     clipping_line,
-    compared,
     compared_text,
     compares,
     cuts_many,
@@ -47,6 +46,7 @@ from pappi.report.wording import (
     least_left,
     legend,
     mark_of,
+    neighbours_text,
     noise_text,
     nothing_text,
     paid_alike,
@@ -119,7 +119,7 @@ def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element
         el("h2", "What is guaranteed"),
         el("p", promise(most, unit), class_="first"),
         el("p", promise_together(spent, unit)) if spent else None,
-        el("p", compared(neighbours, unit), class_="muted"),
+        el("p", neighbours_text(neighbours, unit), class_="muted"),
         class_="card promise",
     )
 

@@ -329,6 +329,8 @@ def _price(alternative: Alternative, left: Epsilon | None) -> str:
     return f"ε {alternative.epsilon}{', not enough left' if short else ''}"
 
 
+# --- the guarantee ------------------------------------------------------------------------
+
 _COMPARED = {
     Adjacency.ADD_REMOVE: (
         "It compares any two logs that differ by one case, so the number of cases is protected too."
@@ -384,7 +386,8 @@ def promise_together(spent: Epsilon, unit: PrivacyUnit = CASE) -> str:
     )
 
 
-def compared(adjacencies: Iterable[Adjacency], unit: PrivacyUnit = CASE) -> str:
+def neighbours_text(adjacencies: Iterable[Adjacency], unit: PrivacyUnit = CASE) -> str:
+    """Which two logs the guarantee compares."""
     if unit.column is not None:
         return (
             f"It compares any two logs of which one lacks {their_cases(unit)}{_in_block(unit)}, "
@@ -860,6 +863,7 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
     anchor = "last" if terms.anchor is CaseBorder.END else "first"
     expected = terms.expected_cases
     cases = "not declared" if expected is None else f"{expected:,} per block ({terms.blocks})"
+    neighbours = neighbours_text([terms.adjacency], terms.unit)
     unit, column = str(terms.unit), terms.unit.column
     if column is not None:
         dropped = f"further cases of the same {column}, and cases without one or with several"
@@ -873,7 +877,10 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
     bounds = "; ".join(_bounds(terms.bounds)) or "none: each definition gives its own"
     return (
         ("Privacy unit", unit),
-        ("Neighbouring logs", f"{terms.adjacency}. {compared([terms.adjacency], terms.unit)}"),
+        (
+            "Neighbouring logs",
+            f"{terms.adjacency}. {neighbours_text([terms.adjacency], terms.unit)}",
+        ),
         ("Horizon", horizon_text(log)),
         ("Time zone", terms.timezone),
         ("Blocks", f"{terms.blocks}; a case belongs to the block of its {anchor} event"),

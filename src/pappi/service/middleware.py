@@ -1,15 +1,15 @@
 """The middleware around an application, in a safe order.
 
-Observed      outermost: an id, common headers, one log line and one count per request
-Addressed     answers only to the public host name, if it has one
-OnTheGrid     analysts only: replies leave at whole multiples of the grid
+Observed        outermost: an id, common headers, one log line and one count per request
+Addressed       answers only to the public host name, if it has one
+OnTheGrid       analysts only: replies leave at whole multiples of the grid
 PageMiddleware  pages only: their headers, their origin, and errors for people to read
-Contained     whatever fails becomes a fixed sentence, before it can reach a log
-Closing       refuses new requests once the service is told to stop
-Admission     a valid key of the right role, not too often
-Bodies        up to a size, within a time
-Turns         analysts only: a limited number at once
-the routes    with the right each of them needs
+Contained       whatever fails becomes a fixed sentence, before it can reach a log
+Closing         refuses new requests once the service is told to stop
+Admission       a valid key of the right role, not too often
+Bodies          up to a size, within a time
+Turns           analysts only: a limited number at once
+the routes      with the right each of them needs
 """
 
 from __future__ import annotations
@@ -64,8 +64,6 @@ from pappi.service.telemetry import AnsweredRequest, Metrics, log_failure, log_r
 from pappi.service.web.rendering import page
 from pappi.session import Workspace
 
-Sleep = Callable[[float], Awaitable[object]]
-
 
 @dataclass(frozen=True, slots=True)
 class Passing:
@@ -73,7 +71,7 @@ class Passing:
 
     clock: Clock = time.monotonic
     wait: Callable[[float], object] = time.sleep
-    sleep: Sleep = asyncio.sleep
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 
 
 _UNMATCHED = "none"
