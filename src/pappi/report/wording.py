@@ -877,10 +877,7 @@ def describe_log(log: PublicLog) -> tuple[Row, ...]:
     bounds = "; ".join(_bounds(terms.bounds)) or "none: each definition gives its own"
     return (
         ("Privacy unit", unit),
-        (
-            "Neighbouring logs",
-            f"{terms.adjacency}. {neighbours_text([terms.adjacency], terms.unit)}",
-        ),
+        ("Neighbouring logs", f"{terms.adjacency}. {neighbours}"),
         ("Horizon", horizon_text(log)),
         ("Time zone", terms.timezone),
         ("Blocks", f"{terms.blocks}; a case belongs to the block of its {anchor} event"),
