@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pappi.report import Element, el, painted
 from pappi.report.drawing import FONT, Axis, Extent, value_axis
-from pappi.report.style import CHART_CSS, theme_css
+from pappi.report.markup import CHART_CSS, theme_css
 
 PANEL_WIDTH, PANEL_HEIGHT = 372.0, 236.0
 _LEFT, _TOP, _BOTTOM, _RIGHT = 56.0, 30.0, 40.0, 10.0

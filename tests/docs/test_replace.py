@@ -10,7 +10,7 @@ import pytest
 
 from pappi.custody import NewLog
 from pappi.ppinot import parse_catalogue
-from pappi.report import compared, dpo_html
+from pappi.report import dpo_html, neighbours_text
 from pappi.service.analyst import analyst_app
 from pappi.service.owner import owner_app
 from pappi.session import Workspace
@@ -75,8 +75,8 @@ def test_commands_tell_it(workspace: Workspace, run: Run) -> None:
 
 
 def test_reports_and_the_data_protection_pack_tell_it(workspace: Workspace) -> None:
-    assert UNDER_REPLACE in compared([Adjacency.REPLACE])
-    assert UNDER_REPLACE not in compared([Adjacency.ADD_REMOVE])
+    assert UNDER_REPLACE in neighbours_text([Adjacency.REPLACE])
+    assert UNDER_REPLACE not in neighbours_text([Adjacency.ADD_REMOVE])
     page = dpo_html(workspace.custody.pack(), "2026-01-01")
     assert plain(unescape(page)).count(UNDER_REPLACE) == 3
 

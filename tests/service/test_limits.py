@@ -15,8 +15,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pappi.errors import UsageError
 from pappi.service import Settings
-from pappi.service.keys import Bearer
-from pappi.service.limits import BEARER, Bodies, Buckets, Turns
+from pappi.service.keys import BEARER, Bearer
+from pappi.service.middleware import Bodies, Turns
+from pappi.service.rates import Buckets
 from pappi.session import Workspace
 from pappi.values import KeyRecord, Role
 from tests.service.served import SOJOURN, ask, served

@@ -15,9 +15,8 @@ from fastapi.routing import APIRoute
 
 from pappi.custody import NewLog
 from pappi.service.keys import COOKIE, HOME, Sessions, cookie_name, is_open, rights_of
-from pappi.service.middleware import Service
+from pappi.service.middleware import PageMiddleware, Service
 from pappi.service.problems import Audience
-from pappi.service.web.rendering import PageMiddleware
 from pappi.values import Calendar, Epsilon, Grid, Role, Terms, Vocabulary
 from tests.service.served import QUICK, SOJOURN, Served, ask, served
 from tests.service.visiting import HERE, Visitor, form_in

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from pappi.checkpoint import Released
-from pappi.service.replies import ReleasedSeries
+from pappi.service.models import ReleasedSeries
 from pappi.session import Workspace, to_wire
 from tests.service.serving import Caller, analyst_key, serving
 from tests.small_logs import claims, workspace_with

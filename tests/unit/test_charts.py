@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pappi.report import el, series_svg
-from pappi.report.drawing import Extent, PeriodAxis, shown_extent, value_axis
-from pappi.report.series_chart import series_figure
-from pappi.report.style import CHART_CSS, DARK, LIGHT, Theme
+from pappi.report.drawing import Extent, value_axis
+from pappi.report.markup import CHART_CSS, DARK, LIGHT, Theme
+from pappi.report.series_chart import PeriodAxis, series_figure, shown_extent
 from pappi.values import Calendar, Interval, Series, ShownTarget, Verdict
 from tests.unit.report_samples import (
     ALL_BANDS,

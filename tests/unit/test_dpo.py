@@ -26,13 +26,12 @@ from pappi.report import (
     State,
     dpo_body,
     dpo_html,
+    neighbours_text,
     pack_record,
     rows_of,
 )
-from pappi.report.dpo.document import runs_of
-from pappi.report.dpo.facts import MOST_ROWS
-from pappi.report.dpo.processing import BLANK
-from pappi.report.dpo.promise import bounds_of, compared_text, ever_of, likelier, not_covered
+from pappi.report.dpo import BLANK, bounds_of, ever_of, likelier, not_covered, runs_of
+from pappi.report.dpo_facts import MOST_ROWS
 from pappi.session import Workspace, to_wire
 from pappi.store import LedgerSession, digest_of, open_workspace
 from pappi.values import (
@@ -140,7 +139,7 @@ def test_people_with_several_cases_are_told_that_what_is_spent_adds_up() -> None
 def test_under_replace_only_the_content_of_a_case_is_promised() -> None:
     log = made(Terms(adjacency=Adjacency.REPLACE))
     assert "because of what one case contains" in told(log)["all releases so far"][1]
-    assert UNDER_REPLACE in compared_text(log)
+    assert UNDER_REPLACE in neighbours_text([log.terms.adjacency], log.terms.unit)
     assert UNDER_REPLACE in not_covered(log)
     assert UNDER_REPLACE not in not_covered(made())
 

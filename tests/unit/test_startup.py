@@ -31,7 +31,7 @@ UNUSED = (
     "pappi.planning.suggestions",
     "pappi.checkpoint.levels",
     "pappi.report.drawing",
-    "pappi.report.elements",
+    "pappi.report.markup",
     "numpy.ma",
     "concurrent.futures",
 )

@@ -18,7 +18,7 @@ from pappi.audit.neighbours import corner_rows
 from pappi.custody import NewLog
 from pappi.errors import UsageError, WorkspaceError
 from pappi.mechanisms import Loss, mechanism_for
-from pappi.report import compared
+from pappi.report import neighbours_text
 from pappi.report.wording import guarantee_line, promise, promise_together
 from pappi.session import Workspace
 from pappi.store import create_workspace, find_workspace, open_workspace
@@ -263,7 +263,9 @@ def test_the_promise_says_whose_influence_is_bounded() -> None:
         "likelier because of the cases of one 'patient_id', of whom at most 3 cases count "
         "(ε = 0.1)."
     )
-    assert "lacks the cases of one 'patient_id', so" in compared([Adjacency.ADD_REMOVE], PATIENT)
+    assert "lacks the cases of one 'patient_id', so" in neighbours_text(
+        [Adjacency.ADD_REMOVE], PATIENT
+    )
     assert promise(epsilon) == promise(epsilon, CASE)
 
 
@@ -279,7 +281,7 @@ def test_a_promise_per_block_does_not_pass_for_one_per_person() -> None:
     together = promise_together(epsilon, PER_BLOCK)
     assert together.startswith("All figures ever published about the same block")
     assert together.endswith(adds_up)
-    assert "in any one block, so" in compared([Adjacency.ADD_REMOVE], PER_BLOCK)
+    assert "in any one block, so" in neighbours_text([Adjacency.ADD_REMOVE], PER_BLOCK)
 
 
 @pytest.mark.parametrize(

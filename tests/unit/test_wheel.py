@@ -22,6 +22,7 @@ NEEDED = (
     "pappi/py.typed",
     "pappi/examples/claims.yaml",
     "pappi/examples/sepsis.yaml",
+    "pappi/report/document.css",
     "pappi/service/web/templates/base.html",
     "pappi/service/web/static/pages.css",
 )

@@ -2,15 +2,14 @@
 
 series_chart   a series as SVG; error_chart: how far off a PPI is expected to be; gauge: the
                budget; tree_chart: a PPI with its admissible sets, in words and as a picture
-drawing        the parts of charts: frames, axes, marks, keys
+drawing        what all charts share: frames, axes of values, keys
 pages          the report of a release and the preview of one, as documents
-dpo            the data-protection pack
+dpo            the data-protection pack; dpo_facts: what it is made of
 tables         the same in a terminal; records: as rows, for CSV and data frames
 profile        a log's profile, for its owner: the only text here that shows raw data
-wording        verdicts, guarantees and forecasts in plain words; describe: a log in words
-numbers        never more digits than the noise allows
-style          colours that everyone can tell apart, style sheets, the head of a document
-elements       HTML and SVG in which everything is escaped; safe_text: text from outside
+wording        verdicts, guarantees, forecasts and logs in plain words
+numbers        never more digits than the noise allows; text from outside
+markup         HTML and SVG in which everything is escaped; colours that everyone can tell apart
 
 Every drawing comes bare, for a page with `CHART_CSS`, or `standalone`, and has a table of its
 numbers. Rendering is pure: it sees released answers and public facts (`profile`: what the
@@ -22,15 +21,8 @@ from typing import TYPE_CHECKING
 from pappi.lazy import lazy_imports
 
 if TYPE_CHECKING:
-    from pappi.report.describe import (
-        attributes_with_kinds,
-        describe_log,
-        describe_vocabulary,
-        horizon_text,
-        key_state,
-    )
-    from pappi.report.dpo.document import dpo_body, dpo_html
-    from pappi.report.dpo.facts import (
+    from pappi.report.dpo import dpo_body, dpo_html, pack_record
+    from pappi.report.dpo_facts import (
         Act,
         Chain,
         Erasure,
@@ -44,12 +36,29 @@ if TYPE_CHECKING:
         query_digest,
         rows_of,
     )
-    from pappi.report.dpo.record import pack_record
     from pappi.report.drawing import standalone
-    from pappi.report.elements import Element, bdi, el, prose, table
     from pappi.report.error_chart import error_caption, error_figure, error_table
     from pappi.report.gauge import budget_gauge, budget_strip, budget_text, gauge_table
-    from pappi.report.numbers import count_text, three_digits, with_unit
+    from pappi.report.markup import (
+        DPO_CSS,
+        PAGE_CSS,
+        Element,
+        bdi,
+        document_html,
+        el,
+        painted,
+        prose,
+        table,
+    )
+    from pappi.report.numbers import (
+        count_text,
+        error_text,
+        printable,
+        shortened,
+        size_text,
+        three_digits,
+        to_the_minute,
+    )
     from pappi.report.pages import preview_html, report_html, series_card, series_html
     from pappi.report.profile import (
         personal_lines,
@@ -57,10 +66,8 @@ if TYPE_CHECKING:
         profile_text,
         short_profile,
     )
-    from pappi.report.records import flat_records
-    from pappi.report.safe_text import csv_text, printable, shortened
+    from pappi.report.records import csv_text, flat_records
     from pappi.report.series_chart import series_svg
-    from pappi.report.style import DPO_CSS, PAGE_CSS, document_html, painted
     from pappi.report.tables import (
         advice_lines,
         advice_table,
@@ -83,22 +90,28 @@ if TYPE_CHECKING:
         alternative_cells,
         assumption_text,
         at_most_text,
+        attributes_with_kinds,
         chance_text,
         charged_text,
         cheapest_text,
-        compared,
         compares,
         comparison_lines,
+        describe_log,
+        describe_vocabulary,
         epsilon_text,
         expected_text,
         forecast_lines,
+        horizon_text,
+        key_state,
         least_left,
         left_text,
         mostly_text,
+        neighbours_text,
         nothing_text,
         percent,
         star_lines,
         tally_text,
+        tightest,
         typical_text,
     )
 else:

@@ -22,10 +22,8 @@ from pappi.report.drawing import (
     value_axis,
     words,
 )
-from pappi.report.elements import Element, el, table
-from pappi.report.numbers import error_text, finite, size_text, with_unit
-from pappi.report.safe_text import printable, shortened
-from pappi.report.style import painted
+from pappi.report.markup import Element, el, painted, table
+from pappi.report.numbers import error_text, finite, printable, shortened, size_text, with_unit
 from pappi.report.wording import (
     assumption_text,
     between_text,
@@ -67,7 +65,7 @@ def error_table(quote: Quote) -> Element:
     if not rows:
         rows = [("not known", printable(quote.margin_note))]
     heading = f"How far off the noise may be{_if_so(quote)}"
-    return table(heading, ("Confidence", "Within"), rows, {1: "number"})
+    return table(heading, {"Confidence": "", "Within": "number"}, rows)
 
 
 def error_caption(quote: Quote) -> str:

@@ -1,13 +1,15 @@
-"""Numbers as people read them, never more precise than the noise they carry.
+"""Numbers as people read them, never more precise than the noise they carry; text made harmless.
 
 A value is rounded to the second digit of its uncertainty, as measurements are:
 23.4 ± 5.4, and 234 ± 54. More digits would be noise dressed up as knowledge. Fewer would hide
 what is known: if an interval is open on one side, the closed side decides, and no number
-except zero reads as zero.
+except zero reads as zero. In text from outside, control characters and marks that turn reading
+direction round are replaced.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from math import ceil, floor, isfinite, log10
@@ -159,17 +161,13 @@ def _texts(answer: Answer, value: float | None, interval: Interval) -> tuple[str
     known = known_interval(interval, answer.possible)
     if not _says_something(known):
         return MISSING, MISSING
+    # A change for the more says so; a ratio is no change.
+    is_change = answer.comparison is not None and answer.comparison.by is not By.RATIO
+    sign = "+" if is_change and value is not None and value > 0 else ""
     return (
-        f"{_sign(answer, value)}{format_value(value, known, answer.unit)}",
+        f"{sign}{format_value(value, known, answer.unit)}",
         format_interval(value, known, answer.unit),
     )
-
-
-def _sign(answer: Answer, value: float | None) -> str:
-    """A change for the more says so; a ratio is no change."""
-    comparison = answer.comparison
-    is_change = comparison is not None and comparison.by is not By.RATIO
-    return "+" if is_change and value is not None and value > 0 else ""
 
 
 def value_text(answer: Answer) -> str:
@@ -288,6 +286,15 @@ def count_text(number: int, thing: str) -> str:
     return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
+def to_the_minute(at: str) -> str:
+    """A time of the journal, which is UTC, for people.
+
+    >>> to_the_minute("2026-11-15T20:09:10.775214+00:00")
+    '2026-11-15 20:09'
+    """
+    return at[:16].replace("T", " ")
+
+
 def three_digits(number: float) -> str:
     """A number of which only the size matters.
 
@@ -352,3 +359,30 @@ def _magnitude(number: float) -> int:
     if number == 0.0 or not isfinite(number):
         return 0
     return floor(log10(abs(number)))
+
+
+# --- text from outside ----------------------------------------------------------------
+
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls; tab and line feed are kept
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction marks, overrides, isolates
+    "\ud800-\udfff\ufffe\uffff]"  # not characters
+)
+
+
+def printable(text: str) -> str:
+    r"""The text with every harmful character replaced by a visible one.
+
+    >>> printable("a\x1b[31mb")
+    'a�[31mb'
+    """
+    return _HARMFUL.sub("\ufffd", text)
+
+
+def shortened(text: str, letters: float) -> str:
+    """
+    >>> shortened("Mean waiting time", 6)
+    'Mean…'
+    """
+    most = max(int(letters), 1)
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

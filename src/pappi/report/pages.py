@@ -8,11 +8,12 @@ guarantee in plain words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from pappi.ppinot import Ppi, sentence
-from pappi.report.elements import Element, Node, TableCell, bdi, el, prose, table
 from pappi.report.error_chart import error_caption, error_figure, error_table
 from pappi.report.gauge import budget_gauge, budget_text, gauge_table
+from pappi.report.markup import Element, Node, TableCell, bdi, document_html, el, prose, table
 from pappi.report.numbers import (
     MISSING,
     format_cases,
@@ -24,19 +25,14 @@ from pappi.report.numbers import (
     value_text,
 )
 from pappi.report.series_chart import series_drawing, series_figure
-from pappi.report.style import document_html
 from pappi.report.tree_chart import composition_figure, composition_table
 from pappi.report.wording import (
-    COLOURS,
-    EXPLAINED,
     SMOOTHED,
-    SYMBOLS,
     Foreseen,
     alternative_cells,
     at_most_text,
     beyond_text,
     clipping_line,
-    compared,
     compared_text,
     compares,
     cuts_many,
@@ -50,6 +46,7 @@ from pappi.report.wording import (
     least_left,
     legend,
     mark_of,
+    neighbours_text,
     noise_text,
     nothing_text,
     paid_alike,
@@ -122,7 +119,7 @@ def _promise(answers: Sequence[Answer], budget: Sequence[BudgetLine]) -> Element
         el("h2", "What is guaranteed"),
         el("p", promise(most, unit), class_="first"),
         el("p", promise_together(spent, unit)) if spent else None,
-        el("p", compared(neighbours, unit), class_="muted"),
+        el("p", neighbours_text(neighbours, unit), class_="muted"),
         class_="card promise",
     )
 
@@ -141,9 +138,8 @@ def _overview(series: Sequence[Series]) -> Element | None:
         return None
     overview = table(
         "Latest figure of each PPI, and verdicts over all periods",
-        ("PPI", "Verdicts", "Target", "Latest", "Period"),
+        {"PPI": "name", "Verdicts": "tally", "Target": "name", "Latest": "number", "Period": ""},
         [_overview_row(ppi, f"#ppi-{number}") for number, ppi in enumerate(series, start=1)],
-        {0: "name", 1: "tally", 2: "name", 3: "number"},
     )
     answers = [answer for ppi in series for answer in ppi.answers]
     return el(
@@ -157,16 +153,19 @@ def _overview(series: Sequence[Series]) -> Element | None:
 
 def _overview_row(series: Series, link: str) -> Sequence[TableCell]:
     latest = max(series.answers, key=lambda answer: answer.period, default=None)
+    shown = value_text(latest).splitlines()[0] if latest else MISSING
+    if (groups := len({answer.group for answer in series.answers})) > 1:
+        shown = f"{groups} groups"
     by = SMOOTHED if any(answer.smoothed for answer in series.answers) else ""
     counts = [
-        el("span", f"{by}{SYMBOLS[mark]} {count} {mark}", class_=f"verdict {COLOURS[mark]}")
+        el("span", f"{by}{mark.symbol} {count} {mark}", class_=f"verdict {mark.colour}")
         for mark, count in tally(series.answers).items()
     ]
     return (
         el("a", bdi(series.name), href=link),
         counts or MISSING,
         bdi(_target(series)),
-        _latest(series, latest),
+        shown,
         latest.period.label if latest else MISSING,
     )
 
@@ -177,13 +176,6 @@ def _target(series: Series) -> str:
     common = f"{target_text(series.target)}; " if series.target else ""
     groups = len(series.group_targets)
     return f"{common}{groups} {'group has its' if groups == 1 else 'groups have their'} own"
-
-
-def _latest(series: Series, latest: Answer | None) -> str:
-    groups = {answer.group for answer in series.answers}
-    if len(groups) > 1:
-        return f"{len(groups)} groups"
-    return value_text(latest).splitlines()[0] if latest else MISSING
 
 
 _VALUE = (
@@ -215,8 +207,8 @@ def _how_to_read(series: Sequence[Series]) -> Element:
     answers = [answer for ppi in series for answer in ppi.answers]
     items = []
     for mark in legend(answers):
-        symbol = el("span", f"{SYMBOLS[mark]} {mark}", class_=f"verdict {COLOURS[mark]}")
-        items.append(el("li", el("h3", symbol), f"{EXPLAINED[mark].capitalize()}."))
+        symbol = el("span", f"{mark.symbol} {mark}", class_=f"verdict {mark.colour}")
+        items.append(el("li", el("h3", symbol), f"{mark.meaning.capitalize()}."))
     items.append(el("li", el("h3", "Value and interval"), _VALUE))
     if any(shown_value(answer) is None for answer in answers):
         items.append(el("li", el("h3", f"{MISSING} unknown"), _UNKNOWN))
@@ -275,10 +267,9 @@ _Column = tuple[str, str, Callable[[Answer], TableCell]]
 def _answers_table(series: Series) -> Element:
     ordered = sorted(series.answers, key=lambda answer: (answer.group or "", answer.period))
     columns = list(_columns(series))
-    headers = [header for header, _, _ in columns]
     rows = [[cell(answer) for _, _, cell in columns] for answer in ordered]
-    styles = {place: style for place, (_, style, _) in enumerate(columns) if style}
-    return table(f"The figures of the chart ({len(rows)})", headers, rows, styles)
+    styles = {header: style for header, style, _ in columns}
+    return table(f"The figures of the chart ({len(rows)})", styles, rows)
 
 
 def _columns(series: Series) -> Iterator[_Column]:
@@ -290,8 +281,12 @@ def _columns(series: Series) -> Iterator[_Column]:
     yield name, "number", lambda answer: [*_lines(value_text(answer))]
     yield "Interval", "", lambda answer: [*_lines(interval_text(answer))]
     for place, header in enumerate(spread_headers(series)):
-        yield header, "number", _spread_cell(place)
-    yield from _compared_columns() if compares(series) else [("Cases", "number", format_cases)]
+        yield header, "number", partial(_spread_cell, place)
+    if compares(series):
+        yield "Compared", "", lambda answer: bdi(compared_text(answer))
+        yield "Noise", "", noise_text
+    else:
+        yield "Cases", "number", format_cases
     if series.beyond is not None and not spread and not compares(series):
         yield "Beyond the bounds", "number", lambda answer: beyond_text(answer.beyond)
     if not spread and (series.targets or not compares(series)):
@@ -300,18 +295,13 @@ def _columns(series: Series) -> Iterator[_Column]:
         yield "ε", "", _paid
 
 
-def _spread_cell(place: int) -> Callable[[Answer], TableCell]:
-    return lambda answer: dict(enumerate(spread_cells(answer))).get(place, MISSING)
-
-
-def _compared_columns() -> Iterator[_Column]:
-    yield "Compared", "", lambda answer: bdi(compared_text(answer))
-    yield "Noise", "", noise_text
+def _spread_cell(place: int, answer: Answer) -> TableCell:
+    return dict(enumerate(spread_cells(answer))).get(place, MISSING)
 
 
 def _verdict(answer: Answer) -> TableCell:
     mark = mark_of(answer)
-    return el("span", judged_text(answer), class_=f"verdict {COLOURS[mark]}" if mark else "verdict")
+    return el("span", judged_text(answer), class_=f"verdict {mark.colour}" if mark else "verdict")
 
 
 def _paid(answer: Answer) -> TableCell:
@@ -410,9 +400,9 @@ def _advice(quote: Quote, left: Epsilon | None) -> Element | None:
         return None
     text = el("p", prose(nothing_text(quote) if quote.tells_nothing else quote.advice))
     rows = [tuple(map(bdi, alternative_cells(instead, left))) for instead in quote.alternatives]
-    headers = ("Ask instead", "In each block", "Expected", "Decides")
-    numbers = dict.fromkeys((1, 2, 3), "number")
-    alternatives = table("What to ask instead, the cheapest first", headers, rows, numbers)
+    numbers = dict.fromkeys(("In each block", "Expected", "Decides"), "number")
+    caption = "What to ask instead, the cheapest first"
+    alternatives = table(caption, {"Ask instead": "", **numbers}, rows)
     scrolling = scrolled(alternatives, f"Instead of {quote.name}") if rows else None
     return el("div", text, scrolling, class_="note nothing" if quote.tells_nothing else "note")
 
@@ -429,10 +419,10 @@ def _prices(previewed: Sequence[Previewed], forecast: Foreseen | None) -> Elemen
         )
         for n, (_, quote) in enumerate(previewed, start=1)
     ]
-    headers = ("PPI", "Mechanism", "ε", "Expected", "At most, 95 %", "Decides", "New charges")
-    numbers = dict.fromkeys((2, 3, 4, 5, 6), "number")
+    numbers = ("ε", "Expected", "At most, 95 %", "Decides", "New charges")
+    columns = {"PPI": "", "Mechanism": "", **dict.fromkeys(numbers, "number")}
     stars = star_lines(quote for _, quote in previewed)
-    prices = table("Price and expected error", headers, rows, numbers)
+    prices = table("Price and expected error", columns, rows)
     lines = () if forecast is None else forecast_lines(forecast)
     return el(
         "section",

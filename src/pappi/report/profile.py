@@ -12,9 +12,8 @@ from itertools import groupby
 from typing import Any
 
 from pappi.eventlog import Anchored, AttributeUse, BlockCount, Profile, Spread
-from pappi.report.describe import listed_up_to
 from pappi.report.numbers import count_text, three_digits
-from pappi.report.wording import percent
+from pappi.report.wording import listed_up_to, percent
 from pappi.values import DURATIONS, Calendar, CaseBorder, Grid, Kind
 
 _WIDTH = 30
@@ -59,7 +58,9 @@ def _lines(profile: Profile) -> Iterator[str]:
     wide = min(max(len(label) for label, *_ in spreads), 45)
     for label, spread, text in spreads:
         if spread is not None:
-            yield f"  {label[:45]:<{wide}}  {_at(spread, text)}"
+            low, half, high, most = map(text, (spread.p05, spread.median, spread.p95, spread.most))
+            shares = f"5 %: {low}, half: {half}, 95 %: {high}, at most {most}"
+            yield f"  {label[:45]:<{wide}}  {shares}"
     yield from _activities(profile)
     yield from _attributes(profile.attributes)
     yield from personal_lines(profile)
@@ -127,11 +128,6 @@ def _joined(members: Sequence[BlockCount], unit: Grid) -> BlockCount:
     return BlockCount(period.label, period.start, period.end, cases)
 
 
-def _at(spread: Spread, text: Callable[[float], str]) -> str:
-    low, half, high, most = map(text, (spread.p05, spread.median, spread.p95, spread.most))
-    return f"5 %: {low}, half: {half}, 95 %: {high}, at most {most}"
-
-
 def _activities(profile: Profile) -> Iterator[str]:
     if not profile.activities:
         return
@@ -158,18 +154,17 @@ def _attributes(attributes: Sequence[AttributeUse]) -> Iterator[str]:
     for use in attributes:
         gaps = f", {use.missing:,} missing" if use.missing else ""
         per = ", one per case" if use.per_case else ""
-        content = _holds(use)
-        yield f"  {use.name[:30]:<{wide}} {use.kind}{gaps}{per}{f': {content}' if content else ''}"
+        yield f"  {use.name[:30]:<{wide}} {use.kind}{gaps}{per}{_content(use)}"
 
 
-def _holds(use: AttributeUse) -> str:
+def _content(use: AttributeUse) -> str:
     if use.spread is not None:
         text = {Kind.TIME: _day, Kind.DURATION: time_text}.get(use.kind, _number)
         low, half, high = map(text, (use.spread.least, use.spread.median, use.spread.most))
-        return f"{low} to {high}, half up to {half}; 99 % up to {text(use.spread.p99)}"
+        return f": {low} to {high}, half up to {half}; 99 % up to {text(use.spread.p99)}"
     if use.values:
-        return ", ".join(use.values)
-    return f"about {use.distinct:,} values" if use.kind is Kind.TEXT else ""
+        return f": {', '.join(use.values)}"
+    return f": about {use.distinct:,} values" if use.kind is Kind.TEXT else ""
 
 
 def personal_lines(profile: Profile) -> Iterator[str]:
@@ -206,6 +201,9 @@ def _day(us: float) -> str:
     return f"{_EPOCH + timedelta(microseconds=us):%Y-%m-%d}"
 
 
+_OF_ACTIVITY = ("name", "events", "cases", "repeated", "first", "last")
+
+
 def profile_record(profile: Profile) -> dict[str, Any]:
     """For machines: durations in seconds, times as days, all else as it is."""
     return {
@@ -231,15 +229,7 @@ def profile_record(profile: Profile) -> dict[str, Any]:
         "duration_seconds": _scaled(profile.durations, DURATIONS["seconds"]),
         "events_per_case": _scaled(profile.events_per_case, 1),
         "activities": [
-            {
-                "name": use.name,
-                "events": use.events,
-                "cases": use.cases,
-                "repeated": use.repeated,
-                "first": use.first,
-                "last": use.last,
-            }
-            for use in profile.activities
+            {field: getattr(use, field) for field in _OF_ACTIVITY} for use in profile.activities
         ],
         "waits": [
             {

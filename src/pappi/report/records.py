@@ -1,7 +1,12 @@
-"""Answers as rows, for CSV and data frames; as JSON they are what `session.wire` writes."""
+"""Answers as rows, for CSV and data frames; as JSON they are what `session.wire` writes.
+
+A cell of the CSV never begins a formula.
+"""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -123,3 +128,28 @@ def _at(described: Any, path: str) -> Any:  # noqa: ANN401 - any field
     if path == "derived_from":
         return " ".join(str(source.number) for source in described)
     return described
+
+
+# Some spreadsheets also accept the full-width forms of these signs.
+_BEGINS_A_FORMULA = tuple("=+-@\t\n＝＋－＠")
+
+
+def csv_text(records: Sequence[Mapping[str, object]]) -> str:
+    """A row of names and a row for each record; all records have the same names.
+
+    >>> csv_text([{"group": "=1+1", "value": -1.5}])
+    "group,value\\n'=1+1,-1.5\\n"
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(item) for name, item in record.items()} for record in records)
+    return text.getvalue()
+
+
+def _cell(item: object) -> object:
+    if not isinstance(item, str):
+        return item
+    # Not every version of csv quotes a carriage return: it could begin a row.
+    text = item.replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{text}" if text.startswith(_BEGINS_A_FORMULA) else text

@@ -6,7 +6,7 @@ without a terminal it prints plain text. Text from outside is never markup.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pappi.report.numbers import (
@@ -19,15 +19,12 @@ from pappi.report.numbers import (
     interval_text,
     is_distribution,
     margin_text,
+    printable,
     spread_cells,
     spread_headers,
     value_text,
 )
-from pappi.report.safe_text import printable
 from pappi.report.wording import (
-    COLOURS,
-    SYMBOLS,
-    VerdictMark,
     alternative_cells,
     at_most_text,
     beyond_text,
@@ -50,6 +47,7 @@ from pappi.report.wording import (
     payments_text,
     percent,
     share_text,
+    star,
     star_lines,
     target_lines,
     target_text,
@@ -73,7 +71,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from pappi.report.elements import Element
+    from pappi.report.markup import Element
 
 
 # Amber is bold yellow, as a terminal has no amber; shapes differ as well.
@@ -84,7 +82,6 @@ _DERIVED = "∑"
 _BINS = "histogram"
 _BAR = 20
 _CONFIDENCE = percent(MARGIN_CONFIDENCE)
-_STAR = "*"
 _WHOLE = "value"
 _AT_MOST = f"at most, {_CONFIDENCE}"
 _EXPECTED = (
@@ -143,16 +140,15 @@ def table_text(table: Table, width: int = 100) -> str:
 
 def table_html(rich_table: Table) -> Element:
     """The same table for a page without our style, such as a notebook."""
-    from pappi.report.elements import bdi, el, table
+    from pappi.report.markup import bdi, el, table
 
     columns = rich_table.columns
-    headers = [str(column.header) for column in columns]
-    numbers = {n: "number" for n, column in enumerate(columns) if column.justify == "right"}
+    headers = {str(c.header): "number" if c.justify == "right" else "" for c in columns}
     rows = zip(*([bdi(str(cell)) for cell in column.cells] for column in columns), strict=True)
     notes = str(rich_table.caption or "").splitlines()
     return el(
         "section",
-        table(str(rich_table.title or ""), headers, list(rows), numbers),
+        table(str(rich_table.title or ""), headers, list(rows)),
         el("p", el("small", *(node for line in notes for node in (line, el("br")))))
         if notes
         else None,
@@ -182,7 +178,7 @@ def answers_table(series: Series) -> Table:
     }
     rows: list[Sequence[str | Text]] = []
     for answer in sorted(series.answers, key=lambda answer: (answer.group or "", answer.period)):
-        mark, epsilon = mark_of(answer), str(answer.guarantee.epsilon)
+        epsilon = str(answer.guarantee.epsilon)
         origin = _DERIVED if answer.derived_from else _REPLAYED if answer.replayed else ""
         rows.append(
             (
@@ -194,7 +190,7 @@ def answers_table(series: Series) -> Table:
                 *spread_cells(answer),
                 noise_text(answer) if compares(series) else format_cases(answer),
                 *([beyond_text(answer.beyond)] if cuts_many(series) else []),
-                *([] if unjudged else [_judged(answer, mark)]),
+                *([] if unjudged else [Text(judged_text(answer), _style(answer))]),
                 *([] if alike else [f"{epsilon} {origin}".rstrip()]),
             )
         )
@@ -204,19 +200,17 @@ def answers_table(series: Series) -> Table:
     return table
 
 
-def _judged(answer: Answer, mark: VerdictMark | None) -> Text:
-    from rich.text import Text
-
-    return Text(judged_text(answer), "" if mark is None else _COLOURS[COLOURS[mark]])
-
-
 def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
     """A row for each PPI with its last answers; PPIs without groups, over the same periods."""
     latest = [(series, series.answers[-periods:]) for series in dashboard]
     columns: dict[str, Options] = {"PPI and target": {"ratio": 1}}
     columns |= {answer.period.label: _NUMBER for _, answers in latest[:1] for answer in answers}
     rows: list[Sequence[str | Text]] = [
-        (_title_and_target(series), *map(_at_a_glance, answers)) for series, answers in latest
+        (
+            f"{series.title}, {target_text(series.target)}" if series.target else series.title,
+            *map(_at_a_glance, answers),
+        )
+        for series, answers in latest
     ]
     caption = "● met  ▼ missed  ○ unclear; ± half the 95 % interval, which decides the verdict"
     table = _table(columns, rows, caption=caption)
@@ -224,18 +218,18 @@ def overview_table(dashboard: Sequence[Series], periods: int) -> Table:
     return table
 
 
-def _title_and_target(series: Series) -> str:
-    return ", ".join([series.title, *([target_text(series.target)] if series.target else [])])
-
-
 def _at_a_glance(answer: Answer) -> Text:
-    """VerdictMark and value, and beneath them the margin; the unit is the target's."""
+    """Verdict and value, and beneath them the margin; the unit is the target's."""
     from rich.text import Text
 
     mark, value = mark_of(answer), best_texts(answer)[0].split(" ")[0]
-    symbol = "" if mark is None else f"{SYMBOLS[mark]} "
-    style = "" if mark is None else _COLOURS[COLOURS[mark]]
-    return Text.assemble((printable(f"{symbol}{value}"), style), f"\n{margin_text(answer)}")
+    first = printable(f"{mark.symbol} {value}" if mark else value)
+    return Text.assemble((first, _style(answer)), f"\n{margin_text(answer)}")
+
+
+def _style(answer: Answer) -> str:
+    mark = mark_of(answer)
+    return "" if mark is None else _COLOURS[mark.colour]
 
 
 def _caption(series: Series) -> str:
@@ -384,7 +378,8 @@ def set_lines(quotes: Sequence[Quote]) -> list[str]:
             for quote in quotes
             if sets and not quote.together and quote.new_charges
         ]
-    lines += _epsilon_notes(quotes)
+    notes = _shared((quote.epsilon_note, quote.ppi) for quote in quotes if quote.epsilon_note)
+    lines += [f"{ppis}: {note}." for note, ppis in notes.items()]
     lines += _derivable_lines(quotes)
     on_record = (q for q in quotes if not q.new_charges and not q.derivable)
     if free := [q.ppi for q in on_record if q.each is not None]:
@@ -436,20 +431,19 @@ def _set_line(members: Sequence[Quote]) -> str:
     return f"{line}: {cost}."
 
 
-def _epsilon_notes(quotes: Sequence[Quote]) -> list[str]:
-    """One line for all PPIs with the same note."""
+def _shared(notes: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Each note, and the PPIs that share it."""
     about: dict[str, list[str]] = {}
-    for quote in quotes:
-        if quote.epsilon_note:
-            about.setdefault(quote.epsilon_note, []).append(quote.ppi)
-    return [f"{', '.join(ppis)}: {note}." for note, ppis in about.items()]
+    for note, ppi in notes:
+        about.setdefault(note, []).append(ppi)
+    return {note: ", ".join(ppis) for note, ppis in about.items()}
 
 
 def quantiles_table(quotes: Sequence[Quote]) -> Table:
     """How far off each PPI may be, at several confidences."""
     columns = {"PPI": _PLAIN, **dict.fromkeys(map(percent, CONFIDENCES), _RIGHT)}
     rows = [
-        (quote.ppi, *(error_text(quote.within(c), quote.unit) + _star(quote) for c in CONFIDENCES))
+        (quote.ppi, *(error_text(quote.within(c), quote.unit) + star(quote) for c in CONFIDENCES))
         for quote in quotes
     ]
     return _table(columns, rows, "Margin of error by confidence", "\n".join(star_lines(quotes)))
@@ -459,17 +453,13 @@ def _note(quotes: Sequence[Quote]) -> str:
     fewer = sorted({f"{quote.fewer.capitalize()}." for quote in quotes if quote.fewer})
     summary = " ".join([_EXPECTED, *fewer, _cut_off(quotes)])
     judged = [_DECIDES] if any(quote.chance_to_decide is not None for quote in quotes) else []
+    about = _shared((quote.cases_note, quote.ppi) for quote in quotes)
+    assumed = [
+        f"Assuming {note}." if len(about) == 1 else f"{ppis}: assuming {note}."
+        for note, ppis in about.items()
+    ]
     telling = [f"{quote.ppi}: {text}." for quote in quotes if (text := telling_text(quote))]
-    return "\n".join([summary, *judged, *star_lines(quotes), *_expected(quotes), *telling])
-
-
-def _expected(quotes: Sequence[Quote]) -> Iterator[str]:
-    """The assumed cases, in one line for all PPIs that share them."""
-    about: dict[str, list[str]] = {}
-    for quote in quotes:
-        about.setdefault(quote.cases_note, []).append(quote.ppi)
-    for note, ppis in about.items():
-        yield f"Assuming {note}." if len(about) == 1 else f"{', '.join(ppis)}: assuming {note}."
+    return "\n".join([summary, *judged, *star_lines(quotes), *assumed, *telling])
 
 
 def _cut_off(quotes: Sequence[Quote]) -> str:
@@ -491,17 +481,12 @@ def options_table(quote: Quote) -> Table:
 def advice_lines(quotes: Sequence[Quote]) -> list[str]:
     """Advice against single PPIs, and why a margin is not known."""
     advice = [f"{q.ppi}: {q.advice}" for q in quotes if q.advice and not q.tells_nothing]
-    reasons: dict[str, list[str]] = {}
-    for quote in quotes:
-        if quote.margin_note:
-            what = "no margin is promised" if quote.assumes else "no margin is known"
-            reasons.setdefault(f"{what}, as {quote.margin_note}", []).append(quote.ppi)
-    notes = [f"{', '.join(ppis)}: {why}" for why, ppis in reasons.items()]
-    return [printable(line) for line in advice + notes]
-
-
-def _star(quote: Quote) -> str:
-    return f" {_STAR}" if quote.assumes else ""
+    reasons = _shared(
+        (f"no margin is {'promised' if q.assumes else 'known'}, as {q.margin_note}", q.ppi)
+        for q in quotes
+        if q.margin_note
+    )
+    return [printable(line) for line in (*advice, *(f"{p}: {why}" for why, p in reasons.items()))]
 
 
 def _noise_in(quote: Quote) -> str:

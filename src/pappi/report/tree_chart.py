@@ -27,9 +27,8 @@ from pappi.ppinot import (
     sentence,
 )
 from pappi.report.drawing import figure, identity, standalone
-from pappi.report.elements import Element, el, table
-from pappi.report.safe_text import printable, shortened
-from pappi.report.style import painted
+from pappi.report.markup import Element, el, painted, table
+from pappi.report.numbers import printable, shortened
 from pappi.report.wording import option_cells, option_error_text
 from pappi.values import Quote, QuotedSet
 
@@ -94,8 +93,8 @@ def composition_figure(ppi: Ppi, quote: Quote | None = None) -> Element:
 def composition_table(quote: Quote) -> Element:
     """Every way to release the PPI, and its margin."""
     rows = [option_cells(option, quote.unit) for option in quote.options]
-    headers = ("Noise in", "Mechanism", "Share of ε", "Margin, 95 %", "Note")
-    return table("Ways to release it", headers, rows, {3: "number"})
+    columns = dict.fromkeys(("Noise in", "Mechanism", "Share of ε", "Margin, 95 %", "Note"), "")
+    return table("Ways to release it", {**columns, "Margin, 95 %": "number"}, rows)
 
 
 LETTER = 6.8

@@ -1,4 +1,4 @@
-"""Verdicts, guarantees, figures and forecasts in the words that page, chart and terminal share.
+"""Verdicts, guarantees, forecasts and public facts in words that page, chart and terminal share.
 
 A target with a tolerated range makes three bands. Green is met, amber and red are missed.
 A solid mark is certain. An open circle leaves open whether the target is met, an open triangle
@@ -8,10 +8,10 @@ only by how much it is missed. Shape and word say what colour says.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from math import ceil, exp
-from typing import Protocol
+from typing import Protocol, Self
 
 from pappi.ppinot import function_name
 from pappi.report.numbers import (
@@ -19,13 +19,14 @@ from pappi.report.numbers import (
     best_texts,
     error_text,
     format_value,
+    printable,
     released_texts,
     size_text,
     three_digits,
 )
-from pappi.report.safe_text import printable
 from pappi.values import (
     CASE,
+    DURATIONS,
     ENOUGH_CHANCE,
     UNDER_REPLACE,
     ZERO,
@@ -34,75 +35,70 @@ from pappi.values import (
     Answer,
     Band,
     Beyond,
+    Bounds,
     BudgetLine,
     By,
+    CaseBorder,
     Compared,
     Comparison,
+    DefaultBounds,
     Epsilon,
+    KeyRecord,
     Per,
     PrivacyUnit,
+    PublicLog,
     Quote,
     QuotedSet,
     Series,
     ShownTarget,
     Verdict,
+    Vocabulary,
     bands_text,
 )
 
 
 class VerdictMark(StrEnum):
-    """The verdict on an answer as it is shown, best first."""
+    """The verdict on an answer as it is shown, best first: its word, symbol, colour and meaning."""
 
-    MET = "met"
-    GREEN = "green"
-    UNCLEAR = "unclear"
-    AMBER = "amber"
-    AMBER_OR_RED = "amber or red"
-    MISSED = "missed"
-    RED = "red"
+    MET = "met", "●", "met", "the whole interval meets the target"
+    GREEN = "green", "●", "met", "the whole interval meets the target"
+    UNCLEAR = (
+        "unclear",
+        "○",
+        "undecided",
+        (
+            "the interval covers both sides of the target: too noisy to say; or the clipped cases "
+            "could flip the verdict; or there are perhaps no cases"
+        ),
+    )
+    AMBER = "amber", "◆", "amber", "the whole interval misses the target but is still tolerated"
+    AMBER_OR_RED = (
+        "amber or red",
+        "▽",
+        "missed",
+        (
+            "the whole interval misses the target; it is too noisy to say whether that is still "
+            "tolerated"
+        ),
+    )
+    MISSED = "missed", "▼", "missed", "the whole interval misses the target"
+    RED = "red", "▼", "missed", "the whole interval lies beyond what is tolerated"
+
+    symbol: str
+    colour: str
+    meaning: str
+
+    def __new__(cls, word: str, symbol: str, colour: str, meaning: str) -> Self:
+        mark = str.__new__(cls, word)
+        mark._value_, mark.symbol, mark.colour, mark.meaning = word, symbol, colour, meaning
+        return mark
 
 
-SYMBOLS: dict[VerdictMark, str] = {
-    VerdictMark.MET: "●",
-    VerdictMark.GREEN: "●",
-    VerdictMark.UNCLEAR: "○",
-    VerdictMark.AMBER: "◆",
-    VerdictMark.AMBER_OR_RED: "▽",
-    VerdictMark.MISSED: "▼",
-    VerdictMark.RED: "▼",
-}
-COLOURS: dict[VerdictMark, str] = {
-    VerdictMark.MET: "met",
-    VerdictMark.GREEN: "met",
-    VerdictMark.UNCLEAR: "undecided",
-    VerdictMark.AMBER: "amber",
-    VerdictMark.AMBER_OR_RED: "missed",
-    VerdictMark.MISSED: "missed",
-    VerdictMark.RED: "missed",
-}
-EXPLAINED: dict[VerdictMark, str] = {
-    VerdictMark.MET: "the whole interval meets the target",
-    VerdictMark.GREEN: "the whole interval meets the target",
-    VerdictMark.UNCLEAR: "the interval covers both sides of the target: too noisy to say; or "
-    "the clipped cases could flip the verdict; or there are perhaps no cases",
-    VerdictMark.AMBER: "the whole interval misses the target but is still tolerated",
-    VerdictMark.AMBER_OR_RED: "the whole interval misses the target; it is too noisy to say "
-    "whether that is still tolerated",
-    VerdictMark.MISSED: "the whole interval misses the target",
-    VerdictMark.RED: "the whole interval lies beyond what is tolerated",
-}
 _OF_VERDICTS = {
     Verdict.MET: VerdictMark.MET,
     Verdict.MISSED: VerdictMark.MISSED,
     Verdict.UNDECIDED: VerdictMark.UNCLEAR,
 }
-_OF_BANDS = (
-    VerdictMark.GREEN,
-    VerdictMark.AMBER,
-    VerdictMark.RED,
-    VerdictMark.AMBER_OR_RED,
-    VerdictMark.UNCLEAR,
-)
 SMOOTHED = "≈"
 """Marks every value that was smoothed, and every verdict based on one."""
 
@@ -112,7 +108,7 @@ def mark_of(answer: Answer) -> VerdictMark | None:
     if not best.bands:
         return None if best.verdict is None else _OF_VERDICTS[best.verdict]
     if len(best.bands) == 1:
-        return VerdictMark(best.bands[0])
+        return VerdictMark[best.bands[0].name]
     return VerdictMark.UNCLEAR if Band.GREEN in best.bands else VerdictMark.AMBER_OR_RED
 
 
@@ -129,7 +125,7 @@ def judged_text(answer: Answer) -> str:
         return MISSING
     # All three bands say nothing, so the shorter word is used.
     word = bands_text(best.bands) if len(best.bands) == 2 else mark
-    judged = f"{SMOOTHED if answer.smoothed else ''}{SYMBOLS[mark]} {word}"
+    judged = f"{SMOOTHED if answer.smoothed else ''}{mark.symbol} {word}"
     return ", ".join(filter(None, (judged, _proviso(answer))))
 
 
@@ -245,8 +241,9 @@ def legend(answers: Iterable[Answer]) -> list[VerdictMark]:
     """The marks that need explaining for these answers."""
     judged = [answer.best for answer in answers]
     kinds = {bool(best.bands) for best in judged if best.verdict is not None}
-    plain = tuple(_OF_VERDICTS.values())
-    needed = (plain if False in kinds else ()) + (_OF_BANDS if True in kinds else ())
+    plain = set(_OF_VERDICTS.values())
+    banded = set(VerdictMark) - {VerdictMark.MET, VerdictMark.MISSED}
+    needed = (plain if False in kinds else set()) | (banded if True in kinds else set())
     return [mark for mark in VerdictMark if mark in needed]
 
 
@@ -332,6 +329,8 @@ def _price(alternative: Alternative, left: Epsilon | None) -> str:
     return f"ε {alternative.epsilon}{', not enough left' if short else ''}"
 
 
+# --- the guarantee ------------------------------------------------------------------------
+
 _COMPARED = {
     Adjacency.ADD_REMOVE: (
         "It compares any two logs that differ by one case, so the number of cases is protected too."
@@ -387,7 +386,8 @@ def promise_together(spent: Epsilon, unit: PrivacyUnit = CASE) -> str:
     )
 
 
-def compared(adjacencies: Iterable[Adjacency], unit: PrivacyUnit = CASE) -> str:
+def neighbours_text(adjacencies: Iterable[Adjacency], unit: PrivacyUnit = CASE) -> str:
+    """Which two logs the guarantee compares."""
     if unit.column is not None:
         return (
             f"It compares any two logs of which one lacks {their_cases(unit)}{_in_block(unit)}, "
@@ -511,16 +511,10 @@ def comparison_lines(answer: Answer) -> tuple[str, ...]:
     if comparison is None:
         return ()
     value, interval = best_texts(answer)
-    (name, other), own, others = (
-        _compared_names(comparison),
-        _compared_value(comparison.first),
-        _compared_value(comparison.second),
-    )
-    where = (
-        f"In {comparison.first.period.label}, "
-        if comparison.first.period == comparison.second.period
-        else ""
-    )
+    name, other = _compared_names(comparison)
+    own, others = map(_compared_value, (comparison.first, comparison.second))
+    together = comparison.first.period == comparison.second.period
+    where = f"In {comparison.first.period.label}, " if together else ""
     if value == MISSING or answer.value is None:
         return (f"{where}{name} and {other}: the noise hides how they compare.",)
     if comparison.by is By.RATIO:
@@ -532,20 +526,14 @@ def comparison_lines(answer: Answer) -> tuple[str, ...]:
     compared_line = f"{where}{name} ({own}) {said}."
     what = {By.DIFFERENCE: "difference", By.PERCENT: "change", By.RATIO: "ratio"}[comparison.by]
     sure = confidence_text((answer,))
-    within = f"With {sure} confidence, the {what} without noise is {_ends_text(interval)}."
+    one_end = interval.startswith("at ")
+    ends = interval if one_end else f"between {interval.replace(' to ', ' and ', 1)}"
+    within = f"With {sure} confidence, the {what} without noise is {ends}."
     if comparison.more_than_noise:
         return compared_line, within, "That is more than noise."
     if answer.perhaps_empty:
         return compared_line, within, "There may be no cases at all, so this may be noise alone."
     return compared_line, within, "That may be noise alone: both may be the same."
-
-
-def _ends_text(interval: str) -> str:
-    return (
-        interval
-        if interval.startswith("at ")
-        else f"between {interval.replace(' to ', ' and ', 1)}"
-    )
 
 
 def view_line(series: Series) -> str:
@@ -679,7 +667,7 @@ def expected_text(quote: Quote) -> str:
     between = differing(quote)
     if between is None:
         return typical_text(quote)
-    return between_text(between, quote.unit) + _star(quote)
+    return between_text(between, quote.unit) + star(quote)
 
 
 def typical_text(quote: Quote) -> str:
@@ -688,7 +676,7 @@ def typical_text(quote: Quote) -> str:
     if width is None or quote.verdict_only:
         width = quote.half_width if quote.assumes else None
     if width is not None:
-        return error_text(width, quote.unit) + _star(quote)
+        return error_text(width, quote.unit) + star(quote)
     if quote.half_width is not None:
         return MISSING
     if quote.typical_error is None:
@@ -716,7 +704,7 @@ def star_lines(quotes: Iterable[Quote]) -> list[str]:
     ]
 
 
-def _star(quote: Quote) -> str:
+def star(quote: Quote) -> str:
     return " *" if quote.assumes else ""
 
 
@@ -797,6 +785,11 @@ def charged_text(before: Sequence[BudgetLine], after: Sequence[BudgetLine]) -> s
     return printable(f"Charged: {amounts}, most in {most}.")
 
 
+def tightest(lines: Sequence[BudgetLine]) -> BudgetLine | None:
+    """The block that has the least left; None where there is no block."""
+    return min(lines, key=lambda line: line.left, default=None)
+
+
 def least_left(lines: Sequence[BudgetLine]) -> Epsilon | None:
     """What the tightest block has left; None where there is no block."""
     return min((line.left for line in lines), default=None)
@@ -856,3 +849,91 @@ def _lasts(forecast: Foreseen) -> str:
         return "Released once per future block, it never runs out: each block has its own budget."
     last = forecast.until - timedelta(days=1)
     return f"If it is released once per future block, the budget lasts until {last}."
+
+
+# --- what is public about a log -----------------------------------------------------------
+
+Row = tuple[str, str]
+"""Label and text."""
+
+
+def describe_log(log: PublicLog) -> tuple[Row, ...]:
+    """All that is declared except the names, which `describe_vocabulary` lists."""
+    terms = log.terms
+    anchor = "last" if terms.anchor is CaseBorder.END else "first"
+    expected = terms.expected_cases
+    cases = "not declared" if expected is None else f"{expected:,} per block ({terms.blocks})"
+    neighbours = neighbours_text([terms.adjacency], terms.unit)
+    unit, column = str(terms.unit), terms.unit.column
+    if column is not None:
+        dropped = f"further cases of the same {column}, and cases without one or with several"
+        unit = f"{unit}; {dropped}, are dropped"
+    weighted = [
+        f"spread over {name} as {', '.join(f'{key} {weight:,}' for key, weight in weights.items())}"
+        for name, weights in terms.weights.items()
+    ]
+    total = terms.total_budget
+    in_all = "; no limit for all blocks together" if total is None else f", ε {total} in all"
+    bounds = "; ".join(_bounds(terms.bounds)) or "none: each definition gives its own"
+    return (
+        ("Privacy unit", unit),
+        ("Neighbouring logs", f"{terms.adjacency}. {neighbours}"),
+        ("Horizon", horizon_text(log)),
+        ("Time zone", terms.timezone),
+        ("Blocks", f"{terms.blocks}; a case belongs to the block of its {anchor} event"),
+        ("Budget", f"ε {terms.block_budget} per block{in_all}"),
+        ("Expected cases", "; ".join([cases, *weighted])),
+        ("Default bounds", bounds),
+    )
+
+
+def key_state(key: KeyRecord, now: datetime) -> str:
+    """Whether a key is "valid", "expired" or "revoked"."""
+    if key.revoked:
+        return "revoked"
+    return "expired" if key.expires is not None and key.expires <= now else "valid"
+
+
+def describe_vocabulary(names: Vocabulary, most: int | None = None) -> tuple[Row, ...]:
+    """The public names: up to `most` of each kind are listed, the others counted.
+
+    >>> describe_vocabulary(Vocabulary(("Ask", "Pay", "Ship")), most=2)[0]
+    ('Activities', 'Ask, Pay and 1 more')
+    """
+    keys = (f"{name}: {listed_up_to(values, most)}" for name, values in names.keys.items())
+    return (
+        ("Activities", listed_up_to(names.activities, most)),
+        ("Attributes", listed_up_to(attributes_with_kinds(names), most)),
+        ("Public partitions", "; ".join(keys) or "none"),
+    )
+
+
+def attributes_with_kinds(names: Vocabulary) -> tuple[str, ...]:
+    return tuple(f"{name} ({kind})" for name, kind in names.attributes.items())
+
+
+def listed_up_to(names: Sequence[str], most: int | None, of: int = 0) -> str:
+    """The first names, and how many more there are; `of` is the total if `names` lacks some."""
+    text = ", ".join(names[:most]) or "none"
+    more = 0 if most is None else max(len(names), of) - most
+    return f"{text} and {more:,} more" if more > 0 else text
+
+
+def horizon_text(log: PublicLog) -> str:
+    """The days that can be queried; the last one is included."""
+    if log.is_empty:
+        return f"from {log.first}; nothing is sealed yet"
+    return f"{log.first} to {log.until - timedelta(days=1)}"
+
+
+def _bounds(defaults: DefaultBounds) -> Iterator[str]:
+    """What one case may contribute where a definition names no bounds."""
+    if defaults.durations is not None:
+        yield f"durations {_range(defaults.durations, DURATIONS['hours'])} hours"
+    if defaults.counts is not None:
+        yield f"counts {_range(defaults.counts)}"
+    yield from (f"{name} {_range(bounds)}" for name, bounds in defaults.attributes.items())
+
+
+def _range(bounds: Bounds, unit: int = 1) -> str:
+    return f"{float(bounds.low / unit):,.12g} to {float(bounds.high / unit):,.12g}"

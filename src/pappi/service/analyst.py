@@ -15,7 +15,7 @@ from fastapi import Path, Query
 
 from pappi.checkpoint import Released
 from pappi.ppinot import Understanding
-from pappi.service import models, replies
+from pappi.service import models
 from pappi.service.keys import Authenticated
 from pappi.service.middleware import Frame, Service
 from pappi.service.models import Name
@@ -79,72 +79,72 @@ class AnalystView:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    def logs(self, bearer: Authenticated) -> replies.Logs:
+    def logs(self, bearer: Authenticated) -> models.Logs:
         """The logs you may query, and what is public about each."""
-        return replies.Logs(bearer.session.logs())
+        return models.Logs(bearer.session.logs())
 
     def log(self, log: LogName, bearer: Authenticated) -> PublicLog:
         """What is public about a log."""
         return bearer.session.log(log)
 
-    def budget(self, log: LogName, bearer: Authenticated) -> replies.Budget:
+    def budget(self, log: LogName, bearer: Authenticated) -> models.Budget:
         """What each block of a log may spend, and has spent."""
-        return replies.Budget(log, bearer.session.budget(log))
+        return models.Budget(log, bearer.session.budget(log))
 
     def releases(
         self, log: LogName, bearer: Authenticated, after: After = 0, limit: Limit = None
-    ) -> replies.Releases:
+    ) -> models.Releases:
         """Past releases of a log, which can be repeated for free."""
         releases = partial(bearer.session.releases, log)
-        return replies.Releases(
+        return models.Releases(
             log, *page_of(releases, after, limit, self._settings, attrgetter("number"))
         )
 
-    def suggest(self, log: LogName, bearer: Authenticated) -> replies.SuggestedDefinitions:
+    def suggest(self, log: LogName, bearer: Authenticated) -> models.SuggestedDefinitions:
         """A first catalogue in YAML, from what is public about a log."""
-        return replies.SuggestedDefinitions(log, bearer.session.suggest(log))
+        return models.SuggestedDefinitions(log, bearer.session.suggest(log))
 
     def understand(self, sent: models.ToUnderstand, bearer: Authenticated) -> Understanding:
         """PPIs that a sentence in everyday words may mean, best first; no data is read."""
         return bearer.session.understand(sent.text, sent.log)
 
-    def check(self, sent: models.Definitions, bearer: Authenticated) -> replies.CheckedDefinitions:
+    def check(self, sent: models.Definitions, bearer: Authenticated) -> models.CheckedDefinitions:
         """Check definitions: are they valid, and can they be released?"""
         catalogue, remarks = with_remarks(sent)
         warnings = (*remarks, *bearer.session.unreleasable(catalogue))
-        ppis = tuple(replies.CheckedPpi(ppi.id, ppi.name) for ppi in catalogue.ppis)
-        return replies.CheckedDefinitions(catalogue.log, ppis, warnings)
+        ppis = tuple(models.CheckedPpi(ppi.id, ppi.name) for ppi in catalogue.ppis)
+        return models.CheckedDefinitions(catalogue.log, ppis, warnings)
 
-    def preview(self, sent: models.ToPreview, bearer: Authenticated) -> replies.Preview:
+    def preview(self, sent: models.ToPreview, bearer: Authenticated) -> models.Preview:
         """What each PPI would cost, and how far off it would be; nothing is spent."""
         catalogue, session = catalogue_in(sent), bearer.session
         quotes = session.preview(catalogue, sent.epsilon, accuracy=sent.accuracy)
-        return replies.Preview(catalogue.log, quotes)
+        return models.Preview(catalogue.log, quotes)
 
-    def advise(self, sent: models.ToAdvise, bearer: Authenticated) -> replies.Preview:
+    def advise(self, sent: models.ToAdvise, bearer: Authenticated) -> models.Preview:
         """A preview with alternatives to every PPI whose verdict may well be undecided."""
         catalogue, session = catalogue_in(sent), bearer.session
-        return replies.Preview(catalogue.log, session.advise(catalogue, sent.epsilon))
+        return models.Preview(catalogue.log, session.advise(catalogue, sent.epsilon))
 
-    def price(self, sent: models.Definitions, bearer: Authenticated) -> replies.Priced:
+    def price(self, sent: models.Definitions, bearer: Authenticated) -> models.Priced:
         """What releasing all PPIs together would cost; nothing is spent."""
         catalogue = catalogue_in(sent)
-        return replies.Priced(catalogue.log, bearer.session.price(catalogue))
+        return models.Priced(catalogue.log, bearer.session.price(catalogue))
 
-    def forecast(self, sent: models.Definitions, bearer: Authenticated) -> replies.Forecasts:
+    def forecast(self, sent: models.Definitions, bearer: Authenticated) -> models.Forecasts:
         """How long the budget lasts if PPIs are released, at the ε they name."""
         catalogue, session = catalogue_in(sent), bearer.session
-        return replies.Forecasts(
+        return models.Forecasts(
             catalogue.log, session.forecasts(catalogue), session.outlook(catalogue)
         )
 
-    def rehearse(self, sent: models.ToRehearse, bearer: Authenticated) -> replies.Rehearsal:
+    def rehearse(self, sent: models.ToRehearse, bearer: Authenticated) -> models.Rehearsal:
         """What a release would look like, on made-up cases; nothing is read or spent."""
         catalogue, session = catalogue_in(sent), bearer.session
         series = session.rehearse(catalogue, sent.epsilon, smooth=sent.smooth)
-        return replies.Rehearsal(catalogue.log, series)
+        return models.Rehearsal(catalogue.log, series)
 
-    def release(self, sent: models.ToRelease, bearer: Authenticated) -> replies.ReleasedSeries:
+    def release(self, sent: models.ToRelease, bearer: Authenticated) -> models.ReleasedSeries:
         """Charge and release every PPI, or replay what was released before."""
         catalogue, session = catalogue_in(sent), bearer.session
         series = session.release(
@@ -156,26 +156,26 @@ class AnalystView:
             anyway=sent.anyway,
             derived=sent.derived,
         )
-        return replies.ReleasedSeries(catalogue.log, series)
+        return models.ReleasedSeries(catalogue.log, series)
 
     def replay(
         self, sent: models.ToReplay, bearer: Authenticated
-    ) -> Annotated[bytes, replies.ReleasedSeries]:
+    ) -> Annotated[bytes, models.ReleasedSeries]:
         """What was released before, at the ε the definitions name; never charges."""
         session = bearer.session
         return session.replay_as(_written_series, catalogue_in(sent), smooth=sent.smooth)
 
-    def compare(self, sent: models.ToCompare, bearer: Authenticated) -> replies.ReleasedSeries:
+    def compare(self, sent: models.ToCompare, bearer: Authenticated) -> models.ReleasedSeries:
         """Two periods, or two groups, of what is on record; never charges."""
         catalogue, session = catalogue_in(sent), bearer.session
         series = session.compare(
             catalogue, periods=sent.periods, groups=sent.groups, by=str(sent.by)
         )
-        return replies.ReleasedSeries(catalogue.log, series)
+        return models.ReleasedSeries(catalogue.log, series)
 
-    def subscriptions(self, bearer: Authenticated) -> replies.Subscriptions:
+    def subscriptions(self, bearer: Authenticated) -> models.Subscriptions:
         """Your subscriptions."""
-        return replies.Subscriptions(bearer.session.subscriptions())
+        return models.Subscriptions(bearer.session.subscriptions())
 
     def subscribe(self, sent: models.ToSubscribe, bearer: Authenticated) -> Subscription:
         """Reserve the price of every block up to a day; each is released once it is sealed."""
@@ -183,25 +183,25 @@ class AnalystView:
             catalogue_in(sent), sent.until, sent.epsilon, anyway=sent.anyway
         )
 
-    def unsubscribe(self, subscription: Identity, bearer: Authenticated) -> replies.Ended:
+    def unsubscribe(self, subscription: Identity, bearer: Authenticated) -> models.Ended:
         """End a subscription and free its remaining reservations."""
-        return replies.Ended(bearer.session.unsubscribe(subscription))
+        return models.Ended(bearer.session.unsubscribe(subscription))
 
     def saved(
         self, bearer: Authenticated, log: Annotated[Name | None, Query()] = None
-    ) -> replies.SavedQueries:
+    ) -> models.SavedQueries:
         """Your saved queries, the latest first; of one log, or of all."""
-        return replies.SavedQueries(bearer.session.saved(log))
+        return models.SavedQueries(bearer.session.saved(log))
 
-    def save(self, sent: models.Definitions, bearer: Authenticated) -> replies.Saved:
+    def save(self, sent: models.Definitions, bearer: Authenticated) -> models.Saved:
         """Save a query under an id of its own; the same query twice is saved once."""
-        return replies.Saved(bearer.session.save(catalogue_in(sent)))
+        return models.Saved(bearer.session.save(catalogue_in(sent)))
 
-    def forget(self, query: Identity, bearer: Authenticated) -> replies.Forgotten:
+    def forget(self, query: Identity, bearer: Authenticated) -> models.Forgotten:
         """Remove a saved query; what was released stays on record."""
         bearer.session.forget(query)
-        return replies.Forgotten(query)
+        return models.Forgotten(query)
 
 
 def _written_series(log: str, series: Released) -> bytes:
-    return written(replies.ReleasedSeries(log, series))
+    return written(models.ReleasedSeries(log, series))

@@ -1,7 +1,7 @@
 """Authentication: bearer keys, and what each may do. Everything is denied by default.
 
-A request is admitted before its body is read, if it has a valid key of the application's role
-and is within its rate. Pages have the key from a session, everything else from the header.
+A request is admitted before its body is read, if it has a valid key of the application's role.
+Pages have the key from a session, everything else from the header.
 Every route names the right it needs; a route without one cannot even be defined, except for
 health, sign-in and the glossary (`is_open`).
 """
@@ -22,21 +22,20 @@ from fastapi import Depends, Request, Security
 from fastapi.params import Depends as Dependency
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
 from pappi.custody import Custody
-from pappi.errors import NotAllowed, NotAuthenticated, PappiError
+from pappi.errors import NotAllowed, NotAuthenticated
 from pappi.mechanisms import secret_bytes
-from pappi.service.limits import BEARER, Buckets, too_many
-from pappi.service.problems import Audience, Fault, fault_of
-from pappi.service.settings import Settings
+from pappi.service.problems import Audience
 from pappi.session import LocalSession, Workspace
 from pappi.values import KeyRecord, Right, Role
 
 _LONGEST_KEY = 200
+BEARER = "pappi.bearer"
+"""The key of the bearer in a request's scope, once it is admitted."""
 
 
 def now() -> datetime:
@@ -110,42 +109,6 @@ class Authenticator:
         """The content of the session's cookie, if there is one."""
         name = cookie_name(self.audience, connection.scope["scheme"])
         return connection.cookies.get(name, "")
-
-
-class Admission:
-    """Lets in requests with a key of the right role, at a rate."""
-
-    def __init__(self, app: ASGIApp, authenticator: Authenticator, settings: Settings) -> None:
-        self._app = app
-        self._authenticator = authenticator
-        self._rate = Buckets(settings.requests_per_minute)
-        self._failures = Buckets(settings.failures_per_minute)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if is_open(scope["path"]):
-            await self._app(scope, receive, send)
-            return
-        try:
-            secret = self._authenticator.secret_in(scope)
-            scope[BEARER] = await run_in_threadpool(self._authenticator.bearer_of, secret)
-        except PappiError as error:
-            fault = self._refusal(error, scope)
-        else:
-            wait = self._rate.wait_for(scope[BEARER].record.id)
-            if not wait:
-                await self._app(scope, receive, send)
-                return
-            fault = too_many(wait)
-        await fault.response()(scope, receive, send)
-
-    def _refusal(self, error: PappiError, scope: Scope) -> Fault:
-        """Wrong keys count against their address; a right key from there still works."""
-        if isinstance(error, NotAuthenticated):
-            client = scope.get("client")
-            wait = self._failures.wait_for(client[0] if client else "")
-            if wait:
-                return too_many(wait)
-        return fault_of(error, self._authenticator.audience)
 
 
 def typed_key(text: str) -> str:

@@ -19,7 +19,7 @@ from starlette.responses import PlainTextResponse
 from pappi.custody import Erased, IssuedKey, Removed, event_of
 from pappi.errors import InputError
 from pappi.ledger import Verification
-from pappi.service import models, replies
+from pappi.service import models
 from pappi.service.keys import Authenticated
 from pappi.service.middleware import Frame, Service
 from pappi.service.models import Name, Person
@@ -93,9 +93,9 @@ class OwnerView:
 
     # --- logs and their data ---
 
-    def logs(self, bearer: Authenticated) -> replies.Logs:
+    def logs(self, bearer: Authenticated) -> models.Logs:
         """Every log, and what is declared about it."""
-        return replies.Logs(tuple(log.public for log in bearer.custody.logs()))
+        return models.Logs(tuple(log.public for log in bearer.custody.logs()))
 
     def log(self, log: LogName, bearer: Authenticated) -> PublicLog:
         """What is declared about a log."""
@@ -111,11 +111,11 @@ class OwnerView:
         batch = [event_of(event, number) for number, event in enumerate(events_in(events), start=1)]
         return bearer.custody.capture(log, batch)
 
-    def seal(self, log: LogName, sent: models.ToSeal, bearer: Authenticated) -> replies.SealedLog:
+    def seal(self, log: LogName, sent: models.ToSeal, bearer: Authenticated) -> models.SealedLog:
         """Seal time up to a day: it can be queried, and late events no longer change it."""
         sealed = bearer.custody.seal(log, sent.until)
         answered = run_subscriptions(bearer.workspace)
-        return replies.SealedLog(**asdict(sealed), subscriptions=answered)
+        return models.SealedLog(**asdict(sealed), subscriptions=answered)
 
     def erase(self, log: LogName, sent: models.ToErase, bearer: Authenticated) -> Erased:
         """Delete cases, persons or blocks from disk; what was released stays on record."""
@@ -130,10 +130,10 @@ class OwnerView:
         """Remove a log and delete its events; what was charged and released stays on record."""
         return bearer.workspace.remove_log(log, bearer.name)
 
-    def exact(self, sent: models.Definitions, bearer: Authenticated) -> replies.ExactAnswers:
+    def exact(self, sent: models.Definitions, bearer: Authenticated) -> models.ExactAnswers:
         """The values without noise, for the owner only; each view is recorded."""
         catalogue = catalogue_in(sent)
-        return replies.ExactAnswers(catalogue.log, bearer.custody.exact(catalogue))
+        return models.ExactAnswers(catalogue.log, bearer.custody.exact(catalogue))
 
     # --- budgets and who may spend them ---
 
@@ -142,11 +142,11 @@ class OwnerView:
         total = None if sent.total is None else Epsilon.of(sent.total)
         return bearer.custody.grant(log, Epsilon.of(sent.per_block), total).public
 
-    def analysts(self, log: LogName, bearer: Authenticated) -> replies.Grants:
+    def analysts(self, log: LogName, bearer: Authenticated) -> models.Grants:
         """Who may query a log."""
         custody = bearer.custody
         custody.log(log)
-        return replies.Grants(log, tuple(grant for grant in custody.grants() if grant.log == log))
+        return models.Grants(log, tuple(grant for grant in custody.grants() if grant.log == log))
 
     def grant_analyst(
         self, log: LogName, name: AnalystName, sent: models.ToGrantAnalyst, bearer: Authenticated
@@ -155,7 +155,7 @@ class OwnerView:
         epsilon = Epsilon.of(sent.per_block)
         return bearer.custody.grant_analyst(log, name, epsilon)
 
-    def withdraw(self, log: LogName, name: AnalystName, bearer: Authenticated) -> replies.Grants:
+    def withdraw(self, log: LogName, name: AnalystName, bearer: Authenticated) -> models.Grants:
         """Withdraw an analyst's access to a log, and end their subscriptions."""
         custody = bearer.custody
         custody.log(log)
@@ -164,17 +164,17 @@ class OwnerView:
 
     def releases(
         self, log: LogName, bearer: Authenticated, after: After = 0, limit: Limit = None
-    ) -> replies.Charges:
+    ) -> models.Charges:
         """Every charge to a log, by whom, and when it was released."""
         charges = partial(bearer.custody.charges, log)
         page, following = page_of(charges, after, limit, self._settings, attrgetter("seq"))
-        return replies.Charges(log, tuple(map(replies.OwnersCharge.of, page)), following)
+        return models.Charges(log, tuple(map(models.OwnersCharge.of, page)), following)
 
     # --- keys, the stop switch, the record ---
 
-    def keys(self, bearer: Authenticated) -> replies.Keys:
+    def keys(self, bearer: Authenticated) -> models.Keys:
         """Every key, without its secret."""
-        return replies.Keys(tuple(bearer.custody.all_keys()))
+        return models.Keys(tuple(bearer.custody.all_keys()))
 
     def issue_key(self, sent: models.NewKey, bearer: Authenticated) -> IssuedKey:
         """Issue a key; its secret is shown only once."""
@@ -185,25 +185,25 @@ class OwnerView:
         """Revoke a key."""
         return bearer.custody.revoke_key(key)
 
-    def stopped(self, bearer: Authenticated) -> replies.StopSwitch:
+    def stopped(self, bearer: Authenticated) -> models.StopSwitch:
         """Whether all answers are stopped, and why."""
         reason = bearer.custody.stopped()
-        return replies.StopSwitch(reason is not None, reason)
+        return models.StopSwitch(reason is not None, reason)
 
-    def stop(self, sent: models.ToStop, bearer: Authenticated) -> replies.StopSwitch:
+    def stop(self, sent: models.ToStop, bearer: Authenticated) -> models.StopSwitch:
         """Stop all answers to all analysts until resumed."""
         bearer.custody.stop(sent.reason)
         return self.stopped(bearer)
 
-    def resume(self, bearer: Authenticated) -> replies.StopSwitch:
+    def resume(self, bearer: Authenticated) -> models.StopSwitch:
         """Answer again."""
         bearer.custody.resume()
         return self.stopped(bearer)
 
-    def trail(self, bearer: Authenticated, after: After = 0, limit: Limit = None) -> replies.Trail:
+    def trail(self, bearer: Authenticated, after: After = 0, limit: Limit = None) -> models.Trail:
         """The audit trail: every act, charge and release, oldest first."""
         entries = bearer.custody.trail
-        return replies.Trail(*page_of(entries, after, limit, self._settings, attrgetter("seq")))
+        return models.Trail(*page_of(entries, after, limit, self._settings, attrgetter("seq")))
 
     def verify(self, bearer: Authenticated) -> Verification:
         """Check the ledger's chain from its first entry to its last."""

@@ -16,9 +16,8 @@ from pappi.errors import PappiError, Problem
 from pappi.ppinot import Catalogue, notation_of, parse_definitions
 from pappi.service.keys import Authenticator, Sessions, needs
 from pappi.service.middleware import Frame, Service, frame_of, new_service
-from pappi.service.models import Definitions
+from pappi.service.models import Definitions, Health, ProblemReply, reply_model
 from pappi.service.problems import Audience
-from pappi.service.replies import Health, ProblemReply, reply_model
 from pappi.service.settings import Settings
 from pappi.service.telemetry import log_failure
 from pappi.service.web.sign_in import add_sign_in

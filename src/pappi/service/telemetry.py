@@ -28,7 +28,7 @@ from typing import Any, TextIO
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 
 from pappi.mechanisms import secret_bytes
-from pappi.service.limits import Buckets
+from pappi.service.rates import Buckets
 
 LOGGER = logging.getLogger("pappi.service")
 _FIELDS = "pappi"

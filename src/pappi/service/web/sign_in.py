@@ -18,11 +18,10 @@ from pappi.service.keys import (
     is_home,
     typed_key,
 )
-from pappi.service.limits import Buckets, too_many
 from pappi.service.middleware import Service
+from pappi.service.rates import Buckets, too_many
 from pappi.service.settings import Settings
-from pappi.service.web.forms import Sent
-from pappi.service.web.rendering import assets, page
+from pappi.service.web.rendering import Sent, assets, page
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 
@@ -101,11 +100,11 @@ class SignInView:
         return page("glossary.html")
 
     def static(self, name: str) -> Response:
-        asset = assets().get(name)
-        if asset is None:
-            raise NotFound("there is nothing at this address")
-        headers = {"Cache-Control": _FOR_EVER}
-        return Response(asset.content, media_type=asset.media_type, headers=headers)
+        for asset in assets().values():
+            if asset.address == f"{STATIC}{name}":
+                headers = {"Cache-Control": _FOR_EVER}
+                return Response(asset.content, media_type=asset.media_type, headers=headers)
+        raise NotFound("there is nothing at this address")
 
     def _signed_in(self, request: Request) -> bool:
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import yaml
@@ -19,8 +18,6 @@ from pappi.ppinot import parse_catalogue, write_yaml
 from pappi.values import Kind, Vocabulary
 
 Filled = Mapping[str, str]
-Measured = tuple[dict[str, Any], dict[str, Any]]
-"""A measure, and other keys of its PPI: bounds and unit."""
 CASE_START, CASE_END = "case start", "case end"
 
 
@@ -40,16 +37,17 @@ class Blank:
 
 @dataclass(frozen=True, slots=True)
 class SentenceShape:
-    """A kind of PPI: its sentence with the names of its blanks, and the measure it stands for.
+    """A kind of PPI: its sentence with the names of its blanks, and what it stands for.
 
-    `target_unit` is the unit of its target; None is the unit filled in.
+    `measured` gives keys of the PPI: its measure and its bounds. `target_unit` is the unit of its
+    target; None is the unit filled in.
     """
 
     id: str
     called: str
     sentence: str
     blanks: Callable[[Vocabulary], tuple[Blank, ...]]
-    measured: Callable[[Filled], Measured]
+    measured: Callable[[Filled], dict[str, Any]]
     target_unit: str | None = ""
 
     def pieces(self, vocabulary: Vocabulary) -> tuple[str | Blank, ...]:
@@ -69,10 +67,6 @@ def _activities(vocabulary: Vocabulary) -> tuple[tuple[str, str], ...]:
     return tuple((name, name) for name in vocabulary.activities)
 
 
-def _numbers(vocabulary: Vocabulary) -> tuple[tuple[str, str], ...]:
-    return tuple((n, n) for n, kind in vocabulary.attributes.items() if kind is Kind.NUMBER)
-
-
 def _moment(chosen: str) -> Any:  # noqa: ANN401 - a word or a mapping, as the notation has it
     return chosen.removeprefix("#") if chosen.startswith("#") else {"activity": chosen}
 
@@ -81,33 +75,6 @@ def _moments(vocabulary: Vocabulary, border: str) -> tuple[tuple[str, str], ...]
     """A case border and the activities; the border is marked, as an activity may have its name."""
     called = {CASE_START: "the case's first event", CASE_END: "the case's last event"}[border]
     return ((f"#{border}", called), *_activities(vocabulary))
-
-
-def _time_measured(filled: Filled) -> Measured:
-    unit = filled["unit"]
-    time = {"from": _moment(filled["from"]), "to": _moment(filled["to"])}
-    measure = {filled["figure"]: {"time": time, "unit": unit}}
-    return measure, {"bounds": [f"0 {unit}", f"{filled['most']} {unit}"]}
-
-
-def _within_measured(filled: Filled) -> Measured:
-    delay = {"from": _moment(filled["from"]), "to": {"first": _moment(filled["to"])}}
-    condition = f"delay <= {filled['limit']} {filled['unit']}"
-    return {"share": {"derive": condition, "delay": {"time": delay}}}, {}
-
-
-def _cases_measured(function: str, filled: Filled) -> Measured:
-    return {function: {"condition": {"activity": filled["activity"]}}}, {}
-
-
-def _often_measured(filled: Filled) -> Measured:
-    count = {"count": {"activity": filled["activity"]}}
-    return {"mean": count}, {"bounds": [0, _number(filled["most"])]}
-
-
-def _data_measured(filled: Filled) -> Measured:
-    bounds = [_number(filled["least"]), _number(filled["most"])]
-    return {filled["figure"]: {"data": filled["attribute"]}}, {"bounds": bounds}
 
 
 def _happening(names: Vocabulary) -> tuple[Blank, ...]:
@@ -138,7 +105,15 @@ SHAPES: Mapping[str, SentenceShape] = {
                 Blank("unit", "unit", _UNITS, "days"),
                 Blank("most", "longest time that counts", value="30"),
             ),
-            _time_measured,
+            lambda filled: {
+                "measure": {
+                    filled["figure"]: {
+                        "time": {"from": _moment(filled["from"]), "to": _moment(filled["to"])},
+                        "unit": filled["unit"],
+                    }
+                },
+                "bounds": [f"0 {filled['unit']}", f"{filled['most']} {filled['unit']}"],
+            },
             None,
         ),
         SentenceShape(
@@ -151,7 +126,19 @@ SHAPES: Mapping[str, SentenceShape] = {
                 Blank("unit", "unit", _UNITS, "hours"),
                 Blank("from", "from", _moments(names, CASE_START)),
             ),
-            _within_measured,
+            lambda filled: {
+                "measure": {
+                    "share": {
+                        "derive": f"delay <= {filled['limit']} {filled['unit']}",
+                        "delay": {
+                            "time": {
+                                "from": _moment(filled["from"]),
+                                "to": {"first": _moment(filled["to"])},
+                            }
+                        },
+                    }
+                }
+            },
             "%",
         ),
         SentenceShape(
@@ -159,7 +146,7 @@ SHAPES: Mapping[str, SentenceShape] = {
             "Share of cases",
             "The share of cases in which {activity} happens.",
             _happening,
-            partial(_cases_measured, "share"),
+            lambda filled: {"measure": {"share": {"condition": {"activity": filled["activity"]}}}},
             "%",
         ),
         SentenceShape(
@@ -167,7 +154,7 @@ SHAPES: Mapping[str, SentenceShape] = {
             "Number of cases",
             "The number of cases in which {activity} happens.",
             _happening,
-            partial(_cases_measured, "sum"),
+            lambda filled: {"measure": {"sum": {"condition": {"activity": filled["activity"]}}}},
         ),
         SentenceShape(
             "often",
@@ -175,7 +162,10 @@ SHAPES: Mapping[str, SentenceShape] = {
             "How often {activity} happens in a case, on average, where higher counts count as "
             "{most}.",
             lambda names: (*_happening(names), Blank("most", "highest count", value="10")),
-            _often_measured,
+            lambda filled: {
+                "measure": {"mean": {"count": {"activity": filled["activity"]}}},
+                "bounds": [0, _number(filled["most"])],
+            },
         ),
         SentenceShape(
             "data",
@@ -184,11 +174,18 @@ SHAPES: Mapping[str, SentenceShape] = {
             "and at most {most}.",
             lambda names: (
                 Blank("figure", "figure", _AMOUNTS),
-                Blank("attribute", "attribute", _numbers(names)),
+                Blank(
+                    "attribute",
+                    "attribute",
+                    tuple((n, n) for n, kind in names.attributes.items() if kind is Kind.NUMBER),
+                ),
                 Blank("least", "lower bound", value="0"),
                 Blank("most", "upper bound", value="1000"),
             ),
-            _data_measured,
+            lambda filled: {
+                "measure": {filled["figure"]: {"data": filled["attribute"]}},
+                "bounds": [_number(filled["least"]), _number(filled["most"])],
+            },
         ),
     )
 }
@@ -253,9 +250,8 @@ def _filled(blank: Blank, sent: Mapping[str, str]) -> Blank:
 
 def composed(filled: Composer, log: str) -> str:
     """The catalogue that a filled-in sentence stands for; DefinitionError if it is not valid."""
-    measure, beside = filled.shape.measured(filled.filled)
     name = filled.name or _called(filled)
-    ppi: dict[str, Any] = {"id": _id(name), "name": name, "measure": measure, **beside}
+    ppi: dict[str, Any] = {"id": _id(name), "name": name, **filled.shape.measured(filled.filled)}
     if filled.direction or filled.target:
         _refuse_half_a_target(filled)
         ppi["target"] = f"{filled.direction} {filled.target} {_target_unit(filled)}".strip()
