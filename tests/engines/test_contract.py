@@ -33,7 +33,7 @@ from pappi.ppinot import (
     parse_catalogue,
     reduced_form,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import LogDeclaration
 from pappi.values import CaseBorder, ExactAnswer, Kind, Per, PrivacyUnit, Terms

@@ -22,9 +22,8 @@ from pappi.ppinot import (
     parse_catalogue,
     render,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.expressions import kind_of, names_in
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import EVENT_NAMES, Measure
 from pappi.ppinot.notations.bpmn import read_bpmn
 from pappi.ppinot.notations.java import read_java

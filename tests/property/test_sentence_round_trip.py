@@ -46,7 +46,7 @@ from pappi.ppinot import (
     phrase,
     sentence,
 )
-from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.expressions import names_in
 from pappi.ppinot.model import Measure
 from pappi.ppinot.notations.sentences import (
     PPINOT4PY,

@@ -29,7 +29,7 @@ from pappi.ppinot import (
     Target,
     TimeMeasure,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Grouping, GroupTarget, Recent
 from pappi.ppinot.notations.bpmn import read_bpmn, read_elements
 from pappi.values import Calendar, CaseBorder, Grid

@@ -40,7 +40,7 @@ from pappi.ppinot import (
     parse_catalogue,
     read_definitions,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Anchor, Grouping, GroupTarget, Recent
 from pappi.values import (
     FRACTION,

@@ -39,7 +39,7 @@ from pappi.ppinot import (
     check_catalogue,
     ignored_by_java,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Anchor, GroupTarget, Recent
 from pappi.ppinot.notations.java import read_java, write_java
 from pappi.values import (

@@ -37,8 +37,8 @@ from pappi.ppinot import (
     TruthLiteral,
     from_ppinot4py,
 )
-from pappi.ppinot.expressions.evaluation import ValuesByName
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.evaluation import ValuesByName
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Grouping
 from pappi.values import UNIT_INTERVAL, CaseBorder, WorkingCalendar, parse_calendar, working_days_of
 from tests.engines.reference import Case

@@ -39,13 +39,13 @@ from pappi.ppinot import (
     Target,
     TimeMeasure,
     from_ppinot4py,
+    grammar,
     parse_catalogue,
     phrase,
     read_definitions,
     sentence,
 )
-from pappi.ppinot.expressions import grammar
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Measure, Recent
 from pappi.ppinot.notations import document
 from pappi.ppinot.notations.sentences import (

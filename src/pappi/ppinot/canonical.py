@@ -18,8 +18,8 @@ from datetime import date
 from enum import Enum
 from fractions import Fraction
 
-from pappi.ppinot.expressions import nodes
-from pappi.ppinot.expressions.nodes import Binary, IsMissing, Name, Not, Operator
+from pappi.ppinot import expressions as nodes
+from pappi.ppinot.expressions import Binary, IsMissing, Name, Not, Operator
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,

@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import islice
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot.expressions.kinds import kind_of, mismatch_hint, with_article
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     NOWHERE,
+    TRANSITION_ATTRIBUTE,
     Binary,
     Expression,
     Name,
@@ -23,8 +23,11 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
     children,
+    kind_of,
+    mismatch_hint,
     names_in,
     walk,
+    with_article,
 )
 from pappi.ppinot.model import (
     EVENT_NAMES,
@@ -77,7 +80,6 @@ from pappi.values import (
 MAX_PROBLEMS = 200
 
 ACTIVITY = "activity"
-TRANSITION = "lifecycle:transition"
 _NO_TRANSITIONS = (
     "the log records no transitions: ask for the activity alone; convert other notations with "
     "--no-lifecycle"
@@ -297,7 +299,7 @@ class _Checker:
                 continue
             if node.position == problem.position and node.name in activities:
                 return replace(problem, hint=f'write activity == "{node.name}"')
-            if node.name == TRANSITION and TRANSITION not in self._names:
+            if node.name == TRANSITION_ATTRIBUTE and TRANSITION_ATTRIBUTE not in self._names:
                 return replace(problem, hint=_NO_TRANSITIONS)
         return problem
 

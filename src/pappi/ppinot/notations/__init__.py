@@ -15,7 +15,6 @@ and that what these have no words for is written as in a catalogue. What they sh
     document     texts into nodes, what is wrong with them, and YAML and JSON as they are laid out
     shapes       the small language that describes a notation once: it reads, writes, makes a schema
     quantities   numbers with units: bounds, epsilon, units, targets
-    common       what all of them make alike
 """
 
 from __future__ import annotations

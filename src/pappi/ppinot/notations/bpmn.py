@@ -12,7 +12,7 @@ from itertools import chain
 from xml.parsers import expat
 
 from pappi.errors import Position
-from pappi.ppinot.expressions.grammar import refusal
+from pappi.ppinot.grammar import refusal
 from pappi.ppinot.notations.document import (
     MAX_FILE,
     BrokenNode,

@@ -30,10 +30,9 @@ from decimal import Decimal
 from typing import overload
 
 from pappi.errors import DefinitionError, UsageError
-from pappi.ppinot.expressions.grammar import render
-from pappi.ppinot.expressions.nodes import Name, OneOf, TextLiteral
-from pappi.ppinot.model import Catalogue
-from pappi.ppinot.notations.common import ID
+from pappi.ppinot.expressions import Name, OneOf, TextLiteral
+from pappi.ppinot.grammar import render
+from pappi.ppinot.model import ID, Catalogue
 from pappi.ppinot.notations.yaml.catalogue import catalogue_from, write_yaml
 from pappi.values import CaseBorder, Epsilon
 

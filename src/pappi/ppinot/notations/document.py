@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pappi.errors import DefinitionError, InputError, Position, Problem
-from pappi.ppinot.expressions.grammar import Origin, located
-from pappi.ppinot.model import Catalogue
+from pappi.ppinot.grammar import Origin, located
+from pappi.ppinot.model import Catalogue, Ppi
 from pappi.values import CONTROL, Epsilon, WorkingCalendar, quoted
 
 if TYPE_CHECKING:
@@ -157,6 +157,17 @@ class Problems:
         if len(self.found) >= MAX_PROBLEMS:
             more = f"there may be more: reading stopped after {MAX_PROBLEMS} problems"
             raise DefinitionError([*self.found, Problem(self.found[-1].position, more)])
+
+
+def twins(ppis: Sequence[Ppi]) -> Iterator[tuple[Position, str]]:
+    """Where an id is used again, and what to say about it."""
+    first: dict[str, Position] = {}
+    for ppi in ppis:
+        if ppi.id in first:
+            place = first[ppi.id]
+            where = f"in line {place.line}" if place.line else f"at {place}"
+            yield ppi.position, f"the id {quoted(ppi.id)} is already used by the PPI {where}"
+        first.setdefault(ppi.id, ppi.position)
 
 
 # --- YAML and JSON --------------------------------------------------------------------

@@ -24,9 +24,8 @@ from numbers import Integral
 from typing import cast
 
 from pappi.errors import DefinitionError, PappiError, Position, UsageError
-from pappi.ppinot.expressions.grammar import MAX_DIGITS, parse_expression, refusal
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
+    TRANSITION_ATTRIBUTE,
     AnyLiteral,
     Binary,
     DurationLiteral,
@@ -39,7 +38,16 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
     TruthLiteral,
+    both,
+    equals,
+    in_numbers,
+    is_activity,
+    kind_of,
+    rewritten,
+    substituted,
+    undefined_variables,
 )
+from pappi.ppinot.grammar import MAX_DIGITS, is_too_large, parse_expression, refusal
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -61,17 +69,6 @@ from pappi.ppinot.model import (
     SingleInstance,
     TimeMeasure,
     measure_kind,
-)
-from pappi.ppinot.notations.common import (
-    TRANSITION_ATTRIBUTE,
-    both,
-    equals,
-    in_numbers,
-    is_activity,
-    is_too_large,
-    rewritten,
-    substituted,
-    undefined_variables,
     usual_bounds,
 )
 from pappi.values import (

@@ -16,8 +16,8 @@ from itertools import islice
 from typing import cast
 
 from pappi.errors import Position, UsageError
-from pappi.ppinot.expressions.grammar import UNITS, decimal_places
-from pappi.ppinot.expressions.nodes import NOWHERE
+from pappi.ppinot.expressions import MAX_SUGGESTED, NOWHERE
+from pappi.ppinot.grammar import UNITS, decimal_places
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -26,12 +26,8 @@ from pappi.ppinot.model import (
     MultiInstance,
     Ppi,
     Target,
-    measure_kind,
-)
-from pappi.ppinot.notations.common import (
-    MAX_SUGGESTED,
     is_proportion,
-    unclear_share,
+    measure_kind,
     usual_unit,
 )
 from pappi.ppinot.notations.document import (
@@ -772,7 +768,7 @@ def _read_target(node: ScalarNode, shown: Shown | None, problems: Problems) -> T
         # Nobody can tell whether 0.9 is a part of 1 or of 100.
         for quantity in (quantity for _, quantity in sides if not quantity.unit):
             if 0 < quantity.number < 1:
-                problems.add(node.position, *unclear_share(quantity.number))
+                problems.add(node.position, *_unclear_share(quantity.number))
     limits = [shown.read(quantity, problems) for _, quantity in sides]
     if None in limits:
         return None
@@ -788,6 +784,17 @@ def _read_target(node: ScalarNode, shown: Shown | None, problems: Problems) -> T
         low_included=low is None or words[0] in _INCLUDED,
         high_included=high is None or words[-1] in _INCLUDED,
     )
+
+
+def _unclear_share(limit: Fraction) -> tuple[str, str]:
+    """What to ask about a share between 0 and 1 written without its sign: a part, or percent?
+
+    >>> _unclear_share(Fraction(9, 10))
+    ('a share of 0.9 may mean 90 % or 0.9 %', 'write 90 % or 0.9 %')
+    """
+    part, percent = f"{float(100 * limit):g} %", f"{float(limit):g} %"
+    meant = f"{part} or {percent}"
+    return f"a share of {float(limit):g} may mean {meant}", f"write {meant}"
 
 
 def _sides(node: ScalarNode, problems: Problems) -> list[tuple[str, Quantity]]:

@@ -15,7 +15,7 @@ from itertools import product
 from typing import Generic, TypeVar
 
 from pappi.errors import NotUnderstood
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     Binary,
     DurationLiteral,
     Expression,
@@ -25,13 +25,18 @@ from pappi.ppinot.expressions.nodes import (
     NumberLiteral,
     Operator,
     TextLiteral,
+    equals,
+    is_activity,
+    substituted,
 )
+from pappi.ppinot.grammar import variable_for
 from pappi.ppinot.model import (
     ConditionMeasure,
     CountMeasure,
     DataMeasure,
     DerivedSingleInstance,
     EventSequence,
+    Instant,
     Occurs,
     Order,
     Pick,
@@ -39,7 +44,6 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.notations.common import Instant, equals, is_activity, substituted, variable_for
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.names import Mention, Names, Sort
 from pappi.ppinot.understanding.slots import covered, phrase_at

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 
-from pappi.ppinot.expressions.nodes import Binary, Name, NumberLiteral, Operator
+from pappi.ppinot.expressions import Binary, Name, NumberLiteral, Operator, is_activity
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -24,8 +24,8 @@ from pappi.ppinot.model import (
     Occurs,
     SingleInstance,
     TimeMeasure,
+    usual_bounds,
 )
-from pappi.ppinot.notations.common import is_activity, usual_bounds
 from pappi.ppinot.understanding import lexicon
 from pappi.ppinot.understanding.clauses import (
     Clauses,

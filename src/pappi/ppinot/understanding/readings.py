@@ -31,8 +31,8 @@ from pappi.ppinot.model import (
     Scope,
     Target,
     measure_kind,
+    usual_unit,
 )
-from pappi.ppinot.notations.common import usual_unit
 from pappi.ppinot.notations.sentences import sentence
 from pappi.ppinot.notations.yaml import write_yaml
 from pappi.ppinot.tree import aggregated_measures, with_aggregated

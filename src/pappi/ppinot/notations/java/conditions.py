@@ -13,15 +13,20 @@ expression becomes true. Where Java has no word, these fields of ours stand in a
 from __future__ import annotations
 
 from pappi.errors import Position, UsageError
-from pappi.ppinot.expressions.grammar import MAX_DEPTH, SIGNS, render
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     NOWHERE,
+    TRANSITION_ATTRIBUTE,
     Binary,
     Expression,
     Operator,
     TruthLiteral,
+    activity_of,
+    both,
     height,
+    is_activity,
+    is_transition,
 )
+from pappi.ppinot.grammar import MAX_DEPTH, SIGNS, render
 from pappi.ppinot.model import (
     ConditionMeasure,
     EventCondition,
@@ -31,13 +36,6 @@ from pappi.ppinot.model import (
     Occurs,
     Order,
     StateMeasure,
-)
-from pappi.ppinot.notations.common import (
-    TRANSITION_ATTRIBUTE,
-    activity_of,
-    both,
-    is_activity,
-    is_transition,
 )
 from pappi.ppinot.notations.document import MapNode
 from pappi.ppinot.notations.java.fields import Fields

@@ -21,8 +21,9 @@ from datetime import date
 from fractions import Fraction
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.grammar import located, refusal
+from pappi.ppinot.grammar import located, refusal
 from pappi.ppinot.model import (
+    ID,
     MAX_CASES,
     MAX_COUNT,
     AggregatedMeasure,
@@ -36,8 +37,9 @@ from pappi.ppinot.model import (
     Recent,
     Scope,
     Target,
+    day_of_scope,
+    scope_problem,
 )
-from pappi.ppinot.notations.common import ID, day_of_scope, scope_problem, twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     MAX_NODES,
@@ -50,6 +52,7 @@ from pappi.ppinot.notations.document import (
     Problems,
     ReadCatalogue,
     read_document,
+    twins,
 )
 from pappi.ppinot.notations.java.conditions import require_readable
 from pappi.ppinot.notations.java.fields import (

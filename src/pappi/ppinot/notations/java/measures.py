@@ -23,7 +23,14 @@ from datetime import date
 from fractions import Fraction
 from typing import Any, cast
 
-from pappi.ppinot.expressions.nodes import Expression, Name
+from pappi.ppinot.expressions import (
+    Expression,
+    Name,
+    in_numbers,
+    out_of_numbers,
+    undefined_variables,
+)
+from pappi.ppinot.grammar import is_too_large
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -44,12 +51,6 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
     measure_kind,
-)
-from pappi.ppinot.notations.common import (
-    in_numbers,
-    is_too_large,
-    out_of_numbers,
-    undefined_variables,
     usual_unit,
 )
 from pappi.ppinot.notations.document import ListNode, Node, ScalarNode

@@ -18,8 +18,7 @@ from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from pappi.errors import Position
-from pappi.ppinot.expressions.grammar import Origin, located, quote_text, refusal, render
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     Binary,
     DurationLiteral,
     Expression,
@@ -28,8 +27,10 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TruthLiteral,
     names_in,
+    substituted,
     walk,
 )
+from pappi.ppinot.grammar import Origin, located, quote_text, refusal, render, variable_for
 from pappi.ppinot.model import (
     EVERY_CASE,
     MAX_CASES,
@@ -56,16 +57,12 @@ from pappi.ppinot.model import (
     SingleInstance,
     StateMeasure,
     TimeMeasure,
-    measure_kind,
-    ordinal,
-)
-from pappi.ppinot.notations.common import (
     day_of_scope,
+    measure_kind,
     misplaced_parts,
+    ordinal,
     scope_problem,
-    substituted,
     usual_bounds,
-    variable_for,
 )
 from pappi.ppinot.notations.sentences.patterns import (
     OPEN,

@@ -19,8 +19,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from pappi.errors import DefinitionError
-from pappi.ppinot.expressions.grammar import MAX_LENGTH, parse_expression, quote_text, render
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
+    TRANSITION_ATTRIBUTE,
     AnyLiteral,
     DurationLiteral,
     Expression,
@@ -29,24 +29,22 @@ from pappi.ppinot.expressions.nodes import (
     Name,
     NumberLiteral,
     TextLiteral,
-)
-from pappi.ppinot.model import (
-    EventCondition,
-    EventSequence,
-    Moment,
-    Occurrence,
-    Occurs,
-    Order,
-    Pick,
-)
-from pappi.ppinot.notations.common import (
-    TRANSITION_ATTRIBUTE,
-    Instant,
     activity_of,
     both,
     equals,
     is_activity,
     substituted,
+)
+from pappi.ppinot.grammar import MAX_LENGTH, parse_expression, quote_text, render
+from pappi.ppinot.model import (
+    EventCondition,
+    EventSequence,
+    Instant,
+    Moment,
+    Occurrence,
+    Occurs,
+    Order,
+    Pick,
 )
 from pappi.ppinot.notations.quantities import Quantity
 from pappi.ppinot.notations.sentences.patterns import OPEN, Choice, Fixed, Form, Part, Pattern
@@ -379,7 +377,7 @@ def _at_activity(cursor: Cursor, at: int) -> int | None:
 
 def condition_words(when: EventCondition, _unsaid: object = None) -> str:
     """
-    >>> from pappi.ppinot.expressions.grammar import parse_expression
+    >>> from pappi.ppinot.grammar import parse_expression
     >>> condition_words(Occurs(parse_expression('activity == "Pay"'), Occurrence.ONSET))
     'activity "Pay" begins to occur'
     """

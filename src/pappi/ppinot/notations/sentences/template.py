@@ -22,9 +22,16 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.grammar import Origin, located, parse_expression, quote_text, refusal
-from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi
-from pappi.ppinot.notations.common import ID, twins, usual_unit
+from pappi.ppinot.grammar import Origin, located, parse_expression, quote_text, refusal
+from pappi.ppinot.model import (
+    EVERY_MONTH,
+    ID,
+    Catalogue,
+    GroupTarget,
+    MultiInstance,
+    Ppi,
+    usual_unit,
+)
 from pappi.ppinot.notations.document import (
     ListNode,
     MapNode,
@@ -33,6 +40,7 @@ from pappi.ppinot.notations.document import (
     ScalarNode,
     inner_document,
     line_text,
+    twins,
 )
 from pappi.ppinot.notations.quantities import (
     BOUNDS,

@@ -19,8 +19,8 @@ from enum import Enum, auto
 from functools import cache
 
 from pappi.errors import DefinitionError, Position
-from pappi.ppinot.expressions.grammar import IDENTIFIER, MAX_DIGITS, Origin, refusal
-from pappi.ppinot.expressions.nodes import NOWHERE
+from pappi.ppinot.expressions import NOWHERE
+from pappi.ppinot.grammar import IDENTIFIER, MAX_DIGITS, Origin, refusal
 from pappi.ppinot.model import Occurrence
 from pappi.values import CONTROL, WorkingCalendar, closest, quoted
 

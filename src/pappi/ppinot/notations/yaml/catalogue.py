@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, cast
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot.expressions import grammar
+from pappi.ppinot import grammar
 from pappi.ppinot.model import (
     EVERY_MONTH,
     Catalogue,
@@ -22,7 +22,6 @@ from pappi.ppinot.model import (
     ReleaseChoice,
     Wanted,
 )
-from pappi.ppinot.notations.common import twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     Bare,
@@ -34,6 +33,7 @@ from pappi.ppinot.notations.document import (
     json_text,
     read_document,
     structure_node,
+    twins,
     yaml_text,
 )
 from pappi.ppinot.notations.quantities import (

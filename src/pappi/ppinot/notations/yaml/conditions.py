@@ -12,29 +12,27 @@ import re
 from dataclasses import replace
 
 from pappi.errors import DefinitionError, Problem
-from pappi.ppinot.expressions import nodes
-from pappi.ppinot.expressions.grammar import parse_expression, render
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot import expressions as nodes
+from pappi.ppinot.expressions import (
+    TRANSITION_ATTRIBUTE,
     Binary,
     Expression,
     Operator,
     TextLiteral,
     TruthLiteral,
+    is_activity,
+    is_transition,
 )
+from pappi.ppinot.grammar import parse_expression, render
 from pappi.ppinot.model import (
     EventCondition,
     EventSequence,
+    Instant,
     Moment,
     Occurrence,
     Occurs,
     Order,
     Pick,
-)
-from pappi.ppinot.notations.common import (
-    TRANSITION_ATTRIBUTE,
-    Instant,
-    is_activity,
-    is_transition,
 )
 from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (

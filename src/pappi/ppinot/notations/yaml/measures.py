@@ -12,8 +12,13 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from pappi.ppinot.expressions.kinds import with_article
-from pappi.ppinot.expressions.nodes import Expression, names_in
+from pappi.ppinot.expressions import (
+    MAX_SUGGESTED,
+    Expression,
+    names_in,
+    undefined_variables,
+    with_article,
+)
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -34,8 +39,8 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
     measure_kind,
+    misplaced_parts,
 )
-from pappi.ppinot.notations.common import MAX_SUGGESTED, misplaced_parts, undefined_variables
 from pappi.ppinot.notations.document import Literal, MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.quantities import (
     BOUNDS,

@@ -15,18 +15,20 @@ from itertools import chain, count, islice
 from typing import TypeVar
 
 from pappi.errors import Position
-from pappi.ppinot.expressions import nodes
-from pappi.ppinot.expressions.grammar import MAX_DEPTH
-from pappi.ppinot.expressions.kinds import with_article
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot import expressions as nodes
+from pappi.ppinot.expressions import (
     Binary,
     Expression,
     InstantLiteral,
     Name,
     Operator,
     height,
+    rewritten,
+    substituted,
     walk,
+    with_article,
 )
+from pappi.ppinot.grammar import MAX_DEPTH
 from pappi.ppinot.model import (
     FIRST_DAY,
     LAST_DAY,
@@ -42,13 +44,9 @@ from pappi.ppinot.model import (
     Recent,
     Scope,
     SingleInstance,
-    measure_kind,
-)
-from pappi.ppinot.notations.common import (
     day_of_scope,
     has_too_many_periods,
-    rewritten,
-    substituted,
+    measure_kind,
 )
 from pappi.ppinot.notations.document import Bare, Literal, Problems, ScalarNode
 from pappi.ppinot.notations.shapes import (

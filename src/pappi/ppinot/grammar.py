@@ -31,7 +31,7 @@ from enum import Enum, auto
 from fractions import Fraction
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     NOWHERE,
     AnyLiteral,
     Apply,
@@ -494,6 +494,27 @@ class _Parser:
         if previous.kind in names and token.kind in (*names, TokenKind.NUMBER, TokenKind.TEXT):
             hint = 'texts go in quotes, as in activity == "Pay claim"; a name with spaces in `…`'
         return self._refusal(token, f"did not expect {token} here", hint)
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+_TAKEN = KEYWORDS | NOTHING | {"derive", "value", "missing", "data"}
+
+
+def variable_for(attribute: str) -> str:
+    """What a formula calls an attribute: its own name where a variable may be called so.
+
+    >>> variable_for("amount"), variable_for("org:group"), variable_for("value")
+    ('amount', 'data', 'data')
+    """
+    is_free = _VARIABLE.fullmatch(attribute) and attribute.lower() not in _TAKEN
+    return attribute if is_free else "data"
+
+
+def is_too_large(formula: Expression) -> bool:
+    """Whether the grammar could no longer read the formula."""
+    return height(formula) > MAX_DEPTH or divisor_depth(formula) > MAX_DIVISORS
 
 
 # --- expressions into text ------------------------------------------------------------
