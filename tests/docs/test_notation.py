@@ -28,7 +28,7 @@ from pappi.ppinot import check_catalogue, grammar, model, parse_catalogue, reduc
 from pappi.ppinot.evaluation import evaluate
 from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.notations import document
-from pappi.ppinot.notations.yaml import scopes
+from pappi.ppinot.notations import yaml as scopes
 from pappi.values import DURATIONS, CaseBorder, Kind, Vocabulary
 from tests.public_logs import public_log
 

@@ -27,7 +27,9 @@ from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import EVENT_NAMES, Measure
 from pappi.ppinot.notations.bpmn import read_bpmn
 from pappi.ppinot.notations.java import read_java
-from pappi.ppinot.notations.sentences import Dialect, parse_sentence, read_template
+from pappi.ppinot.notations.sentence_phrases import Dialect
+from pappi.ppinot.notations.sentences import parse_sentence
+from pappi.ppinot.notations.template import read_template
 from pappi.values import HOURS, NUMBER, Kind, parse_calendar
 from tests.fuzz import bpmn, catalogues, java, objects
 from tests.fuzz.dice import Dice

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pappi.errors import DefinitionError, Problem
 from pappi.ppinot import ScalarNode, parse_catalogue, read_document
 from pappi.ppinot.notations.document import ListNode, MapNode, Node
-from pappi.ppinot.notations.yaml.catalogue import catalogue_schema
+from pappi.ppinot.notations.yaml import catalogue_schema
 
 ROOT = Path(__file__).parents[2]
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"

@@ -47,17 +47,11 @@ from pappi.ppinot import (
 )
 from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Measure, Recent
-from pappi.ppinot.notations import document
-from pappi.ppinot.notations.sentences import (
-    PPINOT4PY,
-    Dialect,
-    parse_measure,
-    parse_sentence,
-    read_template,
-    template,
-    words,
-    write_template,
-)
+from pappi.ppinot.notations import document, template
+from pappi.ppinot.notations import sentence_phrases as words
+from pappi.ppinot.notations.sentence_phrases import Dialect
+from pappi.ppinot.notations.sentences import PPINOT4PY, parse_measure, parse_sentence
+from pappi.ppinot.notations.template import read_template, write_template
 from pappi.values import UNIT_INTERVAL, Calendar, CaseBorder, Grid, parse_calendar
 from tests.work import calls_in
 

@@ -22,7 +22,7 @@ OTHER_NOTATIONS = (
     "pappi.ppinot.notations.bpmn",
     "pappi.ppinot.notations.java",
     "pappi.ppinot.notations.builder",
-    "pappi.ppinot.notations.sentences.template",
+    "pappi.ppinot.notations.template",
 )
 UNUSED = (
     "pappi.custody",

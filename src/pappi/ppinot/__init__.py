@@ -107,7 +107,7 @@ from pappi.ppinot.notations.shapes import (
     Written,
     one_word_of,
 )
-from pappi.ppinot.notations.yaml.catalogue import catalogue_from, parse_catalogue, write_yaml
+from pappi.ppinot.notations.yaml import catalogue_from, parse_catalogue, write_yaml
 from pappi.ppinot.tree import (
     ROOT,
     VALUE,

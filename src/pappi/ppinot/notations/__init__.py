@@ -38,12 +38,7 @@ from pappi.ppinot.notations.document import (
     file_text,
     read_document,
 )
-from pappi.ppinot.notations.yaml.catalogue import (
-    catalogue_from,
-    parse_catalogue,
-    write_json,
-    write_yaml,
-)
+from pappi.ppinot.notations.yaml import catalogue_from, parse_catalogue, write_json, write_yaml
 from pappi.values import listed, quoted
 
 if TYPE_CHECKING:
@@ -95,8 +90,8 @@ FORMATS: dict[str, Format] = {
     "json": Format(whole_catalogue(parse_catalogue), write_json),
     "java": Format(_later("java", "read_java"), _later("java", "write_java")),
     "text": Format(
-        whole_catalogue(_later("sentences", "read_template")),
-        _later("sentences", "write_template"),
+        whole_catalogue(_later("template", "read_template")),
+        _later("template", "write_template"),
         (".txt",),
     ),
     "bpmn": Format(_later("bpmn", "read_bpmn"), endings=(".bpmn", ".xml")),

@@ -23,7 +23,8 @@ from pappi.ppinot.notations.document import (
     ReadCatalogue,
     ScalarNode,
 )
-from pappi.ppinot.notations.java.conditions import (
+from pappi.ppinot.notations.java import reading_of
+from pappi.ppinot.notations.java_measures import (
     BPMN,
     DATA,
     GENERIC,
@@ -32,7 +33,6 @@ from pappi.ppinot.notations.java.conditions import (
     STATE,
     STATES,
 )
-from pappi.ppinot.notations.java.documents import reading_of
 from pappi.values import quoted
 
 NAMESPACE = "http://www.isa.us.es/ppinot"

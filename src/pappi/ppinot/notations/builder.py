@@ -33,7 +33,7 @@ from pappi.errors import DefinitionError, UsageError
 from pappi.ppinot.expressions import Name, OneOf, TextLiteral
 from pappi.ppinot.grammar import render
 from pappi.ppinot.model import ID, Catalogue
-from pappi.ppinot.notations.yaml.catalogue import catalogue_from, write_yaml
+from pappi.ppinot.notations.yaml import catalogue_from, write_yaml
 from pappi.values import CaseBorder, Epsilon
 
 NumberOrDuration = str | int | float | Decimal | timedelta

@@ -45,9 +45,18 @@ from pappi.ppinot.model import (
     TimeMeasure,
 )
 from pappi.ppinot.understanding import lexicon
-from pappi.ppinot.understanding.names import Mention, Names, Sort
+from pappi.ppinot.understanding.names import (
+    Limit,
+    Mention,
+    Names,
+    Sort,
+    Token,
+    TokenKind,
+    likeness,
+    parts_of,
+    stem,
+)
 from pappi.ppinot.understanding.slots import covered, phrase_at
-from pappi.ppinot.understanding.words import Limit, Token, TokenKind, likeness, parts_of, stem
 from pappi.values import DURATIONS, CaseBorder, Kind
 
 T = TypeVar("T")

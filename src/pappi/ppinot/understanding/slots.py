@@ -14,8 +14,7 @@ from datetime import date
 
 from pappi.ppinot.model import Recent, Scope
 from pappi.ppinot.understanding import lexicon
-from pappi.ppinot.understanding.names import Mention, Names
-from pappi.ppinot.understanding.words import Limit, Token, TokenKind
+from pappi.ppinot.understanding.names import Limit, Mention, Names, Token, TokenKind
 from pappi.ppinot.views import Against, Between, Change, Rolling, ToDate, View
 from pappi.values import By, Calendar, Grid, Kind, Vocabulary
 

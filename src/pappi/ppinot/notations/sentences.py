@@ -49,6 +49,7 @@ from pappi.ppinot.model import (
     Measure,
     Missing,
     MultiInstance,
+    Occurrence,
     OpenCycle,
     Pick,
     Ppi,
@@ -64,16 +65,7 @@ from pappi.ppinot.model import (
     scope_problem,
     usual_bounds,
 )
-from pappi.ppinot.notations.sentences.patterns import (
-    OPEN,
-    Choice,
-    Fixed,
-    Form,
-    Part,
-    Pattern,
-    pattern_of,
-)
-from pappi.ppinot.notations.sentences.phrases import (
+from pappi.ppinot.notations.sentence_phrases import (
     ACTIVITY,
     ATTRIBUTE,
     CONDITION,
@@ -81,12 +73,23 @@ from pappi.ppinot.notations.sentences.phrases import (
     INSTANT,
     KEYS,
     MOMENT,
+    OPEN,
     VALUE,
     VARIABLE,
+    Choice,
+    Cursor,
+    Dialect,
+    Fixed,
+    Form,
+    Part,
+    Pattern,
+    Word,
+    WordKind,
     among_events,
     condition_words,
     fixed_value,
     instant_of,
+    pattern_of,
     read_amount,
     read_expression,
     read_variable,
@@ -94,7 +97,6 @@ from pappi.ppinot.notations.sentences.phrases import (
     text_of,
     whole_number,
 )
-from pappi.ppinot.notations.sentences.words import Cursor, Dialect, Word, WordKind
 from pappi.ppinot.views import VIEW_EXAMPLES, View, parse_view
 from pappi.values import (
     DURATIONS,
@@ -112,6 +114,15 @@ from pappi.values import (
 T = TypeVar("T")
 
 _USUAL = Dialect()
+PPINOT4PY = Dialect(
+    occurrence=Occurrence.ONSET,
+    renamed={
+        "concept:name": "activity",
+        "time:timestamp": "timestamp",
+        "lifecycle transition": "lifecycle:transition",
+    },
+)
+"""What `str()` of a ppinot4py measure means: its conditions are onsets, its names XES's."""
 
 
 def parse_measure(text: str, dialect: Dialect = _USUAL) -> Measure:

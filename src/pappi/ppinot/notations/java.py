@@ -1,4 +1,10 @@
-"""PPIs and whole documents, read and written.
+"""PPINOT JSON: the objects of PPINOT's meta-model as its Java reference implementation writes them.
+
+BPMN diagrams draw the same objects. What Java has is read and written in its own words: `kind`,
+states as wrapper objects, `SimpleTimeFilter`, `refMin`. What it lacks stands in fields of our own,
+as far as possible in the words and shapes of the catalogue notation, so that every catalogue can be
+written and read back. Java ignores fields it does not know; so do we. But a feature that would
+change a value and that we do not have is a problem, never ignored.
 
 A document is a set of PPIs ({"processId", "ppis", "measures"}), a collection of measures
 ({"definitions"}), one PPI, one measure, or a list of these. Measures that no PPI is about become
@@ -54,8 +60,7 @@ from pappi.ppinot.notations.document import (
     read_document,
     twins,
 )
-from pappi.ppinot.notations.java.conditions import require_readable
-from pappi.ppinot.notations.java.fields import (
+from pappi.ppinot.notations.java_fields import (
     Context,
     Fields,
     exact,
@@ -64,13 +69,14 @@ from pappi.ppinot.notations.java.fields import (
     present,
     unread,
 )
-from pappi.ppinot.notations.java.measures import (
+from pappi.ppinot.notations.java_measures import (
     ReadMeasure,
     anchor_json,
     labelled,
     measure_json,
     read_anchor,
     read_measure,
+    require_readable,
     timed_by,
     unit_of_time,
 )
@@ -91,7 +97,7 @@ from pappi.ppinot.notations.shapes import (
     attributes_read,
     attributes_said,
 )
-from pappi.ppinot.notations.yaml.catalogue import (
+from pappi.ppinot.notations.yaml import (
     PPI_EPSILON,
     PPI_EXPECTED,
     PPI_RELEASE,

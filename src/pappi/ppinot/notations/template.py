@@ -53,9 +53,8 @@ from pappi.ppinot.notations.quantities import (
     target_in,
     targets_in,
 )
-from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, whole
-from pappi.ppinot.notations.sentences.patterns import Form
-from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Dialect, WordKind, Words
+from pappi.ppinot.notations.sentence_phrases import MAX_SIZE, Cursor, Dialect, Form, WordKind, Words
+from pappi.ppinot.notations.sentences import MULTI, SCOPE, definition, whole
 from pappi.ppinot.notations.shapes import (
     Entries,
     Field,
@@ -71,7 +70,7 @@ from pappi.ppinot.notations.shapes import (
     attributes_read,
     attributes_said,
 )
-from pappi.ppinot.notations.yaml.catalogue import RELEASE
+from pappi.ppinot.notations.yaml import RELEASE
 from pappi.ppinot.views import View
 from pappi.values import CONTROL, did_you_mean, quoted
 
