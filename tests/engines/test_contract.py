@@ -97,7 +97,7 @@ def catalogue(log: str, measures: Mapping[str, str] = MEASURES) -> Catalogue:
     )
     groups = "  - id: grouped\n    scope: every month\n    measure:\n      sum: {count: true}\n"
     return parse_catalogue(
-        f"log: {log}\nppis:\n{ppis}{groups}      by: {{data: tag, keys: [red, blue]}}\n", "c.yaml"
+        f"log: {log}\nppis:\n{ppis}{groups}      by: {{data: tag, values: [red, blue]}}\n", "c.yaml"
     )
 
 

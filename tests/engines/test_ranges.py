@@ -32,7 +32,7 @@ ppis:
   - id: rejected
     measure: {share: {condition: activity == "Reject"}}
   - id: damage
-    measure: {median: {data: damage}, by: {data: channel, keys: [web, phone]}}
+    measure: {median: {data: damage}, by: {data: channel, values: [web, phone]}}
   - id: cycles
     measure: {mean: {time: {from: activity == "Receive", to: activity == "Pay", cycles: sum}}}
   - id: latest

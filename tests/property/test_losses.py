@@ -213,7 +213,7 @@ def unread_attributes(measures: list[object], monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Foreign, "get", noting)
     for measure in measures:
-        from_ppinot4py(measure, keys=["web"])
+        from_ppinot4py(measure, values=["web"])
     return {
         name
         for each, names in asked.values()

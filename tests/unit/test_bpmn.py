@@ -220,10 +220,11 @@ def test_a_composed_target_declares_the_groups() -> None:
 
 
 def test_groups_are_declared_by_an_attribute_or_refused() -> None:
-    found = read(GROUPED.format('keys="web, phone"', ""))
+    found = read(GROUPED.format('values="web, phone"', ""))
     assert isinstance(found.measure, AggregatedMeasure)
     assert found.measure.grouping is not None
     assert found.measure.grouping.keys == ("web", "phone")
+    assert read(GROUPED.format('keys="web, phone"', "")) == found
     assert "must not depend on the data" in problems(GROUPED.format("", ""))[0]
 
 

@@ -29,7 +29,7 @@ ppis:
     name: A
     measure:
       derive: x + z
-      x: {sum: {count: true}, where: {data: ok}, by: {data: c, keys: [p, 1, true]}}
+      x: {sum: {count: true}, where: {data: ok}, by: {data: c, values: [p, 1, true]}}
       z: {derive: y, y: {mean: {data: {attribute: a, pick: last, when: a > 1}}, bounds: [0, 1.5]}}
     bounds: {x: [0, 5], value: [0, 100]}
     target: between 1 and 2
@@ -66,7 +66,7 @@ ppis:
           cycles: mean
           open: no value
           calendar: office
-      by: {data: c, keys: [web, 1, phone]}
+      by: {data: c, values: [web, 1, phone]}
     bounds: [0 days, 2 days]
     target:
       groups:

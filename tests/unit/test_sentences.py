@@ -321,7 +321,7 @@ THEIRS = replace(
 
 @pytest.mark.parametrize("measure", FOREIGN, ids=str)
 def test_what_ppinot4py_says_means_the_same(measure: object) -> None:
-    expected = from_ppinot4py(measure, keys=["a", "b"])
+    expected = from_ppinot4py(measure, values=["a", "b"])
     assert parse_measure(str(measure), THEIRS) == expected
 
 
@@ -648,7 +648,7 @@ ppis:
       share:
         derive: duration < 90 days
         duration: {time: {from: {activity: Create Fine}, to: {activity: Payment}}}
-      by: {data: article, keys: ["157", "7"]}
+      by: {data: article, values: ["157", "7"]}
     target:
       groups: {"7": between 60 and 90 %}
       otherwise: {green: at least 80 %, amber: at least 70 %}

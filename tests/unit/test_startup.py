@@ -50,7 +50,7 @@ ppis:
     bounds: [0, 1000]
     scope: whole time
   - id: rejected
-    measure: {share: {condition: {activity: Reject}}, by: {data: channel, keys: [web]}}
+    measure: {share: {condition: {activity: Reject}}, by: {data: channel, values: [web]}}
     scope: every month
   - id: rate
     measure: {derive: a / b, a: {sum: {count: {activity: Pay}}}, b: {sum: {data: damage}}}

@@ -367,15 +367,15 @@ class _Translation:
         if not connectors:
             return {}
         place = connectors[0].position
-        keys = tuple(filter(None, map(str.strip, connectors[0].get("keys").split(","))))
+        listed = connectors[0].get("values") or connectors[0].get("keys")  # as it was called once
         by = [
             _record({"kind": "DataMeasure", "dataContentSelection": _selection(to)}, to.position)
             for to in connectors
         ]
-        groups = keys or self._groups
+        groups = tuple(filter(None, map(str.strip, listed.split(",")))) or self._groups
         return {
             "groupedBy": _listing(by, place),
-            "keys": _listing(groups, place) if groups else None,
+            "values": _listing(groups, place) if groups else None,
         }
 
     def _referred(self, connector: Element, depth: int) -> Node:

@@ -259,12 +259,12 @@ class Indicator:
         """
         return self._measured(among=_truth(condition))
 
-    def by(self, attribute: str, *keys: str) -> Indicator:
+    def by(self, attribute: str, *values: str) -> Indicator:
         """One value for each of these values of an attribute, and for no others.
 
         >>> _ = mean(time()).by("channel", "web", "phone")
         """
-        return self._measured(by={"data": attribute, "keys": list(keys)})
+        return self._measured(by={"data": attribute, "values": list(values)})
 
     def within(
         self, low: NumberOrDuration, high: NumberOrDuration, *, loose: bool = False

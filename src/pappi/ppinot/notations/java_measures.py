@@ -13,8 +13,8 @@ condition    `occurrence`: every or onset, where the other one is meant; `among`
 time         `startPick` and `endPick` (first or last), `openCycle` (left out or no value)
 derived      `typed`, if durations are durations and not numbers; `missing` (true, false or
              left out) for what a missing variable gives
-aggregated   `percent`, `keys` (the groups to answer), `within`, `bounds` and `limits`, these as in
-             a catalogue; the aggregation may also be Share, Median, Percentile, Count or
+aggregated   `percent`, `values` (the groups to answer), `within`, `bounds` and `limits`, these as
+             in a catalogue; the aggregation may also be Share, Median, Percentile, Count or
              Distribution
 """
 
@@ -726,17 +726,18 @@ def _grouping(fields: Fields) -> Grouping | None:
         return None
     by = fields.opened(nodes[0], "a data measure")
     measure = None if by is None else _read_data(by)
-    keys = fields.texts("keys")
-    if not keys:
+    key = "values" if "values" in fields else "keys"  # as it was called once
+    groups = fields.texts(key)
+    if not groups:
         message = (
             "the groups must be declared (public partitions): they must not depend on the data"
         )
-        fields.refuse("groupedBy", message, 'list them: "keys": ["phone", "web"]')
+        fields.refuse("groupedBy", message, 'list them: "values": ["phone", "web"]')
         return None
-    if len(set(keys)) < len(keys):
-        fields.refuse("keys", "a key appears twice")
+    if len(set(groups)) < len(groups):
+        fields.refuse(key, "a group appears twice")
         return None
-    return None if measure is None else Grouping(measure, keys)
+    return None if measure is None else Grouping(measure, groups)
 
 
 # --- derived measures -----------------------------------------------------------------
@@ -902,7 +903,7 @@ def _aggregated_json(measure: AggregatedMeasure, process: str, size: Fraction) -
         "baseMeasure": measure_json(measure.base, process, size),
         "filter": measure.filter and measure_json(measure.filter, process),
         "groupedBy": grouping and [_data_json(grouping.by, process)],
-        "keys": grouping and list(grouping.keys),
+        "values": grouping and list(grouping.keys),
         "percent": measure.percent,
         "within": measure.within,
     }

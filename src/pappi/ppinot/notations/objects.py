@@ -102,19 +102,26 @@ _CYCLES = {word: Cycles(function.value) for word, function in _FUNCTIONS.items()
 _UNITS = {name: f"{name.lower()}s" for name in ("WEEK", "DAY", "HOUR", "MINUTE", "SECOND")}
 
 
-def from_ppinot4py(measure: object, *, keys: Sequence[str] = (), lifecycle: bool = True) -> Measure:
+def from_ppinot4py(
+    measure: object,
+    *,
+    values: Sequence[str] = (),
+    lifecycle: bool = True,
+    keys: Sequence[str] = (),
+) -> Measure:
     """The measure that an object of ppinot4py describes; DefinitionError if there is none.
 
-    `keys` are the groups of an aggregated measure with a grouper: which there are must not
-    depend on the data. Without `lifecycle` the log has no column of transitions, so that
-    ppinot4py takes every event of an activity for its end.
+    `values` are the groups of an aggregated measure with a grouper, once called `keys`: which
+    there are must not depend on the data. Without `lifecycle` the log has no column of
+    transitions, so that ppinot4py takes every event of an activity for its end.
     """
-    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
-        raise UsageError("the keys of groups are a list of texts")
-    if len(set(keys)) < len(keys):
-        raise UsageError("a key of a group appears twice")
+    groups = values or keys
+    if not isinstance(groups, list | tuple) or not all(isinstance(key, str) for key in groups):
+        raise UsageError("the values of groups are a list of texts")
+    if len(set(groups)) < len(groups):
+        raise UsageError("a value of a group appears twice")
     try:
-        return read_measure(Foreign.root(measure), Options(tuple(keys), lifecycle)).measure
+        return read_measure(Foreign.root(measure), Options(tuple(groups), lifecycle)).measure
     except PappiError:
         raise
     except Exception as error:  # noqa: BLE001 - foreign objects run code of their own
@@ -124,7 +131,7 @@ def from_ppinot4py(measure: object, *, keys: Sequence[str] = (), lifecycle: bool
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    keys: tuple[str, ...]
+    groups: tuple[str, ...]
     lifecycle: bool
 
 
@@ -265,12 +272,12 @@ def _grouping(foreign: Foreign | None, options: Options) -> Grouping | None:
     by, _ = _single(groupers[0], options)
     if not isinstance(by, DataMeasure):
         raise groupers[0].refusal("cases are grouped by a DataMeasure")
-    if not options.keys:
+    if not options.groups:
         message = (
             "the groups must be declared (public partitions): they must not depend on the data"
         )
-        raise groupers[0].refusal(message, "give their names as keys=[…]")
-    return Grouping(by, options.keys)
+        raise groupers[0].refusal(message, "give their names as values=[…]")
+    return Grouping(by, options.groups)
 
 
 # --- derived measures -----------------------------------------------------------------

@@ -717,7 +717,7 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
     groups = Field(
         "groups",
         _by_group(of_one, shown),
-        "targets for single groups, by their keys",
+        "targets for single groups, by their values",
         required=True,
     )
     otherwise = Field("otherwise", of_one, "the target for all other groups")
@@ -744,7 +744,7 @@ def _by_group(of_one: Shape[Targets], shown: Shown | None) -> Record[tuple[Group
             problems.add(values.position, "no group is given", "write e.g. {web: below 3 days}")
         keys = dict.fromkeys(shown.groups) if shown else {key.text: None for key, _ in values.named}
         for key in (key for key, _ in values.named if key.text not in keys):
-            known = f"the keys are {listed(keys, 'and')}" if keys else "group the measure by data"
+            known = f"the groups are {listed(keys, 'and')}" if keys else "group the measure by data"
             hint = did_you_mean(key.text, islice(keys, MAX_SUGGESTED), known)
             problems.add(key.position, f"this PPI has no group {quoted(key.text)}", hint)
         return tuple(
@@ -755,7 +755,7 @@ def _by_group(of_one: Shape[Targets], shown: Shown | None) -> Record[tuple[Group
         "targets by group",
         (),
         build,
-        entries=Entries("a group", "write a key of the grouping", of_one, r"\S"),
+        entries=Entries("a group", "write a value of the grouping", of_one, r"\S"),
         parts=lambda groups: {own.key: Targets(own.target, own.tolerated) for own in groups},
     )
 

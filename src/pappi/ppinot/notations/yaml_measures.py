@@ -802,27 +802,28 @@ PERCENT = Field(
 # --- groups ---------------------------------------------------------------------------
 
 
-KEYS = Field(
-    "keys",
+GROUPS = Field(
+    "values",
     ListOf(
-        "a list of keys",
+        "a list of values",
         Written(
-            "a key",
+            "a value",
             lambda node, _: node,
             example="phone",
             types=("string", "number", "boolean"),
         ),
     ),
-    "the public partitions: every group listed here is answered, and no other",
+    "the public partitions: every value listed here is a group that is answered, and no other is",
     required=True,
+    once="keys",
 )
 
 
 def _grouping(values: Values, problems: Problems) -> Grouping | None:
     keys: dict[str, None] = {}
-    for key in values[KEYS]:
+    for key in values[GROUPS]:
         if key.text in keys:
-            problems.add(key.position, f"the key {quoted(key.text)} appears twice")
+            problems.add(key.position, f"the value {quoted(key.text)} appears twice")
             return None
         keys[key.text] = None
     return Grouping(values[DATA], tuple(keys))
@@ -832,11 +833,11 @@ BY = Field(
     "by",
     Record(
         "a grouping",
-        (DATA, KEYS),
+        (DATA, GROUPS),
         _grouping,
-        parts=lambda grouping: {DATA: grouping.by, KEYS: grouping.keys},
+        parts=lambda grouping: {DATA: grouping.by, GROUPS: grouping.keys},
     ),
-    "one value per group; the groups are public partitions, listed as keys",
+    "one result per group; the groups are public partitions, listed as values",
 )
 
 # --- aggregations ---------------------------------------------------------------------
