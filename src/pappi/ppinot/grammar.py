@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from fractions import Fraction
@@ -53,83 +53,146 @@ from pappi.ppinot.expressions import (
     divisor_depth,
     height,
 )
-from pappi.values import DURATIONS, did_you_mean, duration_unit, listed, quoted
+from pappi.values import CONTROL, DURATIONS, did_you_mean, duration_unit, listed, quoted
 
-# --- tokens ---------------------------------------------------------------------------
+# --- words ----------------------------------------------------------------------------
 #
-# Every character of the text is looked at a bounded number of times, and a
-# character the grammar has no use for is refused with the way to write it here.
+# Expressions, and the sentences they may stand in, are cut into the same words, each when it is
+# asked for: a long text that goes wrong at its beginning is refused there. Every character is
+# looked at a bounded number of times. Cutting has no opinion on what a word means.
 
 
 Origin = Callable[[int], Position]
-"""Where the character at an offset of an expression stands in its file."""
+"""Where the character at an offset of a text stands in its file."""
 
 MAX_LENGTH = 4_000
 MAX_DIGITS = 40
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "is", "true", "false"})
+_AS_KEYWORD = {word: word for word in KEYWORDS} | {"&&": "and", "||": "or", "!": "not"}
 
 
-class TokenKind(Enum):
+class WordKind(Enum):
+    WORD = auto()
     NUMBER = auto()
-    INSTANT = auto()
+    ORDINAL = auto()
+    DATE = auto()
+    CLOCK = auto()
     TEXT = auto()
     NAME = auto()
-    QUOTED_NAME = auto()
-    KEYWORD = auto()
     SYMBOL = auto()
     END = auto()
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A word of the grammar: what it says, and what was written to say it."""
+class Word:
+    """A piece of a text: what is written, and how it compares with other words."""
 
-    kind: TokenKind
-    value: str
-    start: int
+    kind: WordKind
     written: str
+    start: int
+    said: str
 
-    def is_keyword(self, word: str) -> bool:
-        return self.kind is TokenKind.KEYWORD and self.value == word
+    @property
+    def end(self) -> int:
+        return self.start + len(self.written)
+
+    @property
+    def keyword(self) -> str:
+        """The keyword of the grammar that it is, also written as a sign; empty if it is none."""
+        return _AS_KEYWORD.get(self.said, "")
+
+    @property
+    def is_bare_name(self) -> bool:
+        return self.kind is WordKind.WORD and not self.keyword
+
+    @property
+    def is_name(self) -> bool:
+        return self.is_bare_name or self.kind is WordKind.NAME
 
     def is_symbol(self, *symbols: str) -> bool:
-        return self.kind is TokenKind.SYMBOL and self.value in symbols
+        return self.kind is WordKind.SYMBOL and self.written in symbols
+
+    def is_word(self, *words: str) -> bool:
+        return self.kind is WordKind.WORD and self.said in words
 
     def __str__(self) -> str:
-        return "the end" if self.kind is TokenKind.END else quoted(self.written)
+        return "the end" if self.kind is WordKind.END else quoted(self.written)
 
 
-_SPACE = re.compile(r"\s*")
 IDENTIFIER = re.compile(r"[^\W\d]\w*(?::[^\W\d]\w*)*")
-_PATTERNS = {
-    TokenKind.INSTANT: re.compile(
-        r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?"
-        r"(?:Z|[+-][0-9]{2}:[0-9]{2})?)?(?![0-9])"
-    ),
-    TokenKind.NUMBER: re.compile(r"[0-9]+(?:\.[0-9]+)?"),
-    TokenKind.NAME: IDENTIFIER,
-    TokenKind.SYMBOL: re.compile(r"==|!=|<=|>=|&&|\|\||[<>+\-*/%()\[\],?:!]"),
+_DATE = (
+    r"(?P<DATE>[0-9]{4}-[0-9]{2}-[0-9]{2}"
+    r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?(?![0-9]))"
+)
+_IN_SENTENCES = (
+    r"|(?P<CLOCK>[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?![0-9]))"
+    r"|(?P<ORDINAL>[0-9]{1,3}(?i:st|nd|rd|th)(?!\w))"
+)
+_ANYWHERE = (
+    r"|(?P<NUMBER>[0-9]+(?:\.[0-9]+)?)"
+    rf"|(?P<WORD>{IDENTIFIER.pattern})"
+    r"|(?P<SYMBOL>==|!=|<=|>=|&&|\|\||.)"
+)
+_PIECES = {
+    False: re.compile(_DATE + _ANYWHERE, re.DOTALL),
+    True: re.compile(_DATE + _IN_SENTENCES + _ANYWHERE, re.DOTALL),
 }
-_AS_KEYWORD = {word: word for word in KEYWORDS} | {"&&": "and", "||": "or", "!": "not"}
-_ESCAPES = {"\\": "\\", '"': '"', "'": "'", "`": "`", "n": "\n", "t": "\t"}
+_SPACE = re.compile(r"\s*")
+_QUOTATION = {
+    quote: re.compile(rf"{quote}(?:[^{quote}\\]++|\\.)*+{quote}", re.DOTALL) for quote in "\"'`"
+}
 
-_STRANGERS = {
-    "=": "to compare, write '=='",
-    "&": "write 'and'",
-    "|": "write 'or'",
-    ".": "there is no attribute access; a name with a dot in it goes in backticks, `like.this`",
-    "“": 'use plain quotes: "…"',
-    "”": 'use plain quotes: "…"',
-    "‘": "use plain quotes: '…'",
-    "’": "use plain quotes: '…'",
-    "−": "use the plain minus: -",
-    "≤": "write '<='",
-    "≥": "write '>='",
-    "≠": "write '!='",
-    "^": "there are no powers; multiply instead",
-    "@": "variables from outside cannot be used",
-}
+
+@dataclass(slots=True)
+class Words:
+    """The words of a text, by number; an END follows them.
+
+    Only sentences have ordinals and times of the clock, and no control characters in quotes.
+    """
+
+    text: str
+    origin: Origin = lambda _: NOWHERE
+    in_sentence: bool = False
+    _cut: list[Word] = field(default_factory=list)
+
+    def __getitem__(self, index: int) -> Word:
+        words = self._cut
+        while index >= len(words):
+            if words and words[-1].kind is WordKind.END:
+                return words[-1]
+            words.append(self._word(words[-1].end if words else 0))
+        return words[index]
+
+    def _word(self, start: int) -> Word:
+        """The word that begins here, or behind the spaces that are here."""
+        if space := _SPACE.match(self.text, start):
+            start = space.end()
+        if start == len(self.text):
+            return Word(WordKind.END, "", start, "")
+        if self.text[start] in _QUOTATION:
+            return self._quotation(start)
+        piece = _PIECES[self.in_sentence].match(self.text, start)
+        if piece is None or piece.lastgroup is None:
+            raise AssertionError("every character is a symbol at least")
+        kind, written = WordKind[piece.lastgroup], piece.group()
+        if kind is WordKind.NUMBER and len(written) > MAX_DIGITS:
+            raise refusal(self.origin(start), f"this number has more than {MAX_DIGITS} digits")
+        return Word(kind, written, start, written.lower() if kind is WordKind.WORD else written)
+
+    def _quotation(self, start: int) -> Word:
+        quote = self.text[start]
+        quotation = _QUOTATION[quote].match(self.text, start)
+        if quotation is None:
+            message = f"this quoted text never ends: the closing {quote} is missing"
+            apostrophe = 'a name with an apostrophe goes in double quotes: "it\'s done"'
+            raise refusal(self.origin(start), message, apostrophe if quote == "'" else "")
+        written = quotation.group()
+        control = CONTROL.search(written) if self.in_sentence else None
+        if control:
+            place = self.origin(start + control.start())
+            raise refusal(place, "this text contains a control character")
+        return Word(WordKind.NAME if quote == "`" else WordKind.TEXT, written, start, written)
 
 
 def located(text: str, start: Position) -> Origin:
@@ -145,67 +208,30 @@ def located(text: str, start: Position) -> Origin:
 
 
 def refusal(position: Position, message: str, hint: str = "") -> DefinitionError:
-    """The error that an expression with one problem raises."""
+    """The error that a text with one problem raises."""
     return DefinitionError([Problem(position, message, hint)])
 
 
-def _tokens(text: str, origin: Origin) -> Iterator[Token]:
-    """All tokens of a text and an END after them."""
-    if len(text) > MAX_LENGTH:
-        message = f"this expression has {len(text):,} characters; at most {MAX_LENGTH:,} are read"
-        raise refusal(origin(0), message)
-    offset = _after_space(text, 0)
-    while offset < len(text):
-        token = _token(text, offset, origin)
-        yield token
-        offset = _after_space(text, offset + len(token.written))
-    yield Token(TokenKind.END, "", len(text), "")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"\\": "\\", '"': '"', "'": "'", "`": "`", "n": "\n", "t": "\t"}
 
 
-def _after_space(text: str, offset: int) -> int:
-    space = _SPACE.match(text, offset)
-    return space.end() if space else offset
+def unquoted(word: Word, origin: Origin) -> str:
+    """What stands between quotes or backticks; any other word as it is."""
+    if word.kind not in (WordKind.TEXT, WordKind.NAME):
+        return word.written
 
-
-def _token(text: str, start: int, origin: Origin) -> Token:
-    character = text[start]
-    if character in "'\"`":
-        return _quotation(text, start, origin)
-    matches = ((kind, pattern.match(text, start)) for kind, pattern in _PATTERNS.items())
-    kind, match = next(((kind, match) for kind, match in matches if match), (None, None))
-    if kind is None or match is None:
-        hint = _STRANGERS.get(character, "")
-        raise refusal(origin(start), f"{quoted(character)} is not allowed here", hint)
-    written = match.group()
-    if kind is TokenKind.NUMBER and len(written) > MAX_DIGITS:
-        raise refusal(origin(start), f"this number has more than {MAX_DIGITS} digits")
-    if keyword := _AS_KEYWORD.get(written.lower()):
-        return Token(TokenKind.KEYWORD, keyword, start, written)
-    return Token(kind, written, start, written)
-
-
-def _quotation(text: str, start: int, origin: Origin) -> Token:
-    quote = text[start]
-    characters: list[str] = []
-    offset = start + 1
-    while offset < len(text) and text[offset] != quote:
-        if text[offset] != "\\":
-            characters.append(text[offset])
-            offset += 1
-            continue
-        escape = text[offset : offset + 2]
-        if escape[1:] not in _ESCAPES:
+    def meant(escape: re.Match[str]) -> str:
+        if escape[1] not in _ESCAPES:
             hint = "write \\\\ for a backslash, \\n for a new line, \\t for a tab"
-            message = f"{quoted(escape)} is not a valid escape inside quotes"
-            raise refusal(origin(offset), message, hint)
-        characters.append(_ESCAPES[escape[1:]])
-        offset += 2
-    if offset >= len(text):
-        raise refusal(origin(start), f"this quoted text never ends: the closing {quote} is missing")
-    kind = TokenKind.QUOTED_NAME if quote == "`" else TokenKind.TEXT
-    if kind is TokenKind.QUOTED_NAME and not characters:
-        raise refusal(origin(start), "there is no name between these backticks")
-    return Token(kind, "".join(characters), start, text[start : offset + 1])
+            message = f"{quoted(escape[0])} is not a valid escape inside quotes"
+            raise refusal(origin(word.start + 1 + escape.start()), message, hint)
+        return _ESCAPES[escape[1]]
+
+    text = _ESCAPE.sub(meant, word.written[1:-1])
+    if word.kind is WordKind.NAME and not text:
+        raise refusal(origin(word.start), "there is no name between these backticks")
+    return text
 
 
 # --- literals -------------------------------------------------------------------------
@@ -213,25 +239,26 @@ def _quotation(text: str, start: int, origin: Origin) -> Token:
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def _literal(token: Token, place: Position) -> AnyLiteral:
-    """The value a token stands for."""
-    match token.kind:
-        case TokenKind.NUMBER:
-            return NumberLiteral(Fraction(token.value), position=place)
-        case TokenKind.TEXT:
-            return TextLiteral(token.value, position=place)
-        case TokenKind.INSTANT:
-            return _instant(token, place)
-        case TokenKind.KEYWORD if token.value in ("true", "false"):
-            return TruthLiteral(token.value == "true", position=place)
-    raise refusal(place, f"expected a value, found {token}")
+def _literal(word: Word, origin: Origin) -> AnyLiteral:
+    """The value a word stands for."""
+    place = origin(word.start)
+    match word.kind:
+        case WordKind.NUMBER:
+            return NumberLiteral(Fraction(word.written), position=place)
+        case WordKind.TEXT:
+            return TextLiteral(unquoted(word, origin), position=place)
+        case WordKind.DATE:
+            return _instant(word, place)
+        case WordKind.WORD if word.said in ("true", "false"):
+            return TruthLiteral(word.said == "true", position=place)
+    raise refusal(place, f"expected a value, found {word}")
 
 
-def _duration(number: NumberLiteral, word: Token, place: Position) -> DurationLiteral:
+def _duration(number: NumberLiteral, word: Word, place: Position) -> DurationLiteral:
     """A number with the unit word behind it, as in `90 days`."""
-    unit = duration_unit(word.value)
+    unit = duration_unit(word.written)
     if unit is None:
-        hint = did_you_mean(word.value, DURATIONS, f"the units are {listed(DURATIONS, 'and')}")
+        hint = did_you_mean(word.written, DURATIONS, f"the units are {listed(DURATIONS, 'and')}")
         raise refusal(place, f"{word} is not a unit of time", hint)
     return DurationLiteral(unit.read(number.value), position=number.position)
 
@@ -246,14 +273,14 @@ def _negative(value: AnyLiteral) -> AnyLiteral:
     raise refusal(value.position, "only a number or a duration can be negative")
 
 
-def _instant(token: Token, place: Position) -> InstantLiteral:
+def _instant(word: Word, place: Position) -> InstantLiteral:
     """A date or time without a zone is UTC; a date alone is its midnight."""
     try:
-        moment = datetime.fromisoformat(token.value)
+        moment = datetime.fromisoformat(word.written)
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         since = aware.astimezone(UTC) - _EPOCH
     except (ValueError, OverflowError):
-        message = f"{token} is not a valid date"
+        message = f"{word} is not a valid date"
         raise refusal(place, message, "write e.g. 2014-01-31") from None
     return InstantLiteral(since // timedelta(microseconds=1), position=place)
 
@@ -275,6 +302,50 @@ _POWERS = {
 }
 _CLOSING = {"(": ")", "[": "]"}
 NOTHING = frozenset({"null", "none", "nil", "nan", "na"})
+_MISSING = {"missing", *NOTHING}
+
+
+_SIGNS = frozenset(
+    [
+        "==",
+        "!=",
+        "<=",
+        ">=",
+        "&&",
+        "||",
+        "<",
+        ">",
+        "+",
+        "-",
+        "*",
+        "/",
+        "%",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        "?",
+        ":",
+        "!",
+    ]
+)
+_STRANGERS = {
+    "=": "to compare, write '=='",
+    "&": "write 'and'",
+    "|": "write 'or'",
+    ".": "there is no attribute access; a name with a dot in it goes in backticks, `like.this`",
+    "“": 'use plain quotes: "…"',
+    "”": 'use plain quotes: "…"',
+    "‘": "use plain quotes: '…'",
+    "’": "use plain quotes: '…'",
+    "−": "use the plain minus: -",
+    "≤": "write '<='",
+    "≥": "write '>='",
+    "≠": "write '!='",
+    "^": "there are no powers; multiply instead",
+    "@": "variables from outside cannot be used",
+}
 
 
 def parse_expression(text: str, origin: Position | Origin = NOWHERE) -> Expression:
@@ -284,58 +355,103 @@ def parse_expression(text: str, origin: Position | Origin = NOWHERE) -> Expressi
     True
     """
     at = located(text, origin) if isinstance(origin, Position) else origin
-    expression = _Parser(text, at).whole()
-    if height(expression) > MAX_DEPTH:
-        hint = "a long chain of 'or' on one name is shorter as: name in (…, …)"
-        raise refusal(at(0), f"this expression is more than {MAX_DEPTH} operations deep", hint)
-    if divisor_depth(expression) > MAX_DIVISORS:
-        message = f"more than {MAX_DIVISORS} divisors are nested in each other here"
-        raise refusal(at(0), message, "a / (b / c) is the same as a * c / b")
-    return expression
+    if len(text) > MAX_LENGTH:
+        message = f"this expression has {len(text):,} characters; at most {MAX_LENGTH:,} are read"
+        raise refusal(at(0), message)
+    return _Parser(Words(text, at)).whole()
+
+
+def expression_at(
+    words: Words, index: int, goes_on: Collection[str]
+) -> tuple[Expression, int] | None:
+    """The expression at a word of a sentence, and the number of the word behind it.
+
+    Operands and operators take turns in an expression, and words follow words in a sentence. So the
+    expression ends at the first word that stands where an operator would have to. The one word that
+    both know is `and`: the sentence `goes_on` with it where one of these words follows. Inside
+    brackets all is of the expression. None if no operand stands here.
+    """
+    word = words[index]
+    begins = word.is_name or word.is_symbol("-", "(") or word.keyword in ("not", "true", "false")
+    if not begins and word.kind not in (WordKind.TEXT, WordKind.NUMBER, WordKind.DATE):
+        return None
+    parser = _Parser(words, index, goes_on)
+    return parser.leading(), parser.index
 
 
 class _Parser:
-    def __init__(self, text: str, origin: Origin) -> None:
-        self._tokens = list(_tokens(text, origin))
-        self._origin = origin
-        self._index = 0
+    """Reads an expression, all that there is, or as part of a sentence that `goes_on` behind it."""
+
+    def __init__(
+        self, words: Words, index: int = 0, goes_on: Collection[str] | None = None
+    ) -> None:
+        self.index = index
+        self._words = words
+        self._first = words[index]
+        self._goes_on = goes_on or ()
+        self._in_sentence = goes_on is not None  # but not inside of brackets
         self._depth = 0
 
     def whole(self) -> Expression:
-        expression = self._expression()
-        if self._next.kind is not TokenKind.END:
+        expression = self.leading()
+        if self._next.kind is not WordKind.END:
             raise self._leftover()
+        return expression
+
+    def leading(self) -> Expression:
+        """The expression that stands here, if it is not too large."""
+        expression, place = self._expression(), self._place(self._first)
+        if height(expression) > MAX_DEPTH:
+            hint = "a long chain of 'or' on one name is shorter as: name in (…, …)"
+            raise refusal(place, f"this expression is more than {MAX_DEPTH} operations deep", hint)
+        if divisor_depth(expression) > MAX_DIVISORS:
+            message = f"more than {MAX_DIVISORS} divisors are nested in each other here"
+            raise refusal(place, message, "a / (b / c) is the same as a * c / b")
         return expression
 
     # --- moving along -----------------------------------------------------------------
 
     @property
-    def _next(self) -> Token:
-        return self._tokens[self._index]
+    def _next(self) -> Word:
+        return self._words[self.index]
 
-    def _take(self) -> Token:
-        token = self._next
-        if token.kind is not TokenKind.END:
-            self._index += 1
-        return token
+    def _take(self) -> Word:
+        word = self._next
+        if word.end - self._first.start > MAX_LENGTH:
+            message = f"this expression has more than {MAX_LENGTH:,} characters"
+            raise self._refusal(self._first, message)
+        self.index += word.kind is not WordKind.END
+        return word
 
-    def _accept(self, value: str) -> Token | None:
-        token = self._next
-        return self._take() if token.is_symbol(value) or token.is_keyword(value) else None
+    def _accept(self, sign: str) -> Word | None:
+        return self._take() if self._next.is_symbol(sign) else None
 
-    def _place(self, token: Token) -> Position:
-        return self._origin(token.start)
+    def _place(self, word: Word) -> Position:
+        return self._words.origin(word.start)
 
-    def _refusal(self, token: Token, message: str, hint: str = "") -> DefinitionError:
-        return refusal(self._place(token), message, hint)
+    def _refusal(self, word: Word, message: str, hint: str = "") -> DefinitionError:
+        return refusal(self._place(word), message, hint)
 
     @contextmanager
-    def _nested(self, token: Token) -> Iterator[None]:
+    def _nested(self, word: Word) -> Iterator[None]:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._refusal(token, f"this is nested more than {MAX_DEPTH} levels deep")
+            raise self._refusal(word, f"this is nested more than {MAX_DEPTH} levels deep")
         yield
         self._depth -= 1
+
+    @contextmanager
+    def _bracketed(self) -> Iterator[None]:
+        """Takes the bracket that comes next, and the one that closes it."""
+        opening = self._take()
+        closing = _CLOSING[opening.written]
+        outside, self._in_sentence = self._in_sentence, False
+        yield
+        if not self._accept(closing):
+            opened = f"the '{opening.written}' in column {self._place(opening).column}"
+            message = f"expected '{closing}' for {opened}, found {self._next}"
+            raise self._refusal(self._next, message)
+        self._in_sentence = outside
 
     # --- operators --------------------------------------------------------------------
 
@@ -360,25 +476,48 @@ class _Parser:
                     hint = "write 'a < b and b < c' instead of 'a < b < c'"
                     raise self._refusal(self._next, "comparisons cannot be chained", hint)
             else:
-                token = self._take()
-                right = self._operation(power + 1)
-                left = Binary(Operator(token.value), left, right, position=self._place(token))
+                word = self._take()
+                operator, right = word.keyword or word.written, self._operation(power + 1)
+                left = Binary(Operator(operator), left, right, position=self._place(word))
         return left
 
     def _power(self) -> int:
-        token = self._next
-        if token.kind not in (TokenKind.SYMBOL, TokenKind.KEYWORD):
+        """How tightly the word behind an operand binds; 0 if it is no operator."""
+        word = self._next
+        self._refuse_stranger(word)
+        operator, following = word.keyword or word.written, self._words[self.index + 1]
+        if operator == "not" and not following.is_word("in"):
             return 0
-        if token.is_keyword("not") and not self._tokens[self._index + 1].is_keyword("in"):
+        if self._is_over(word, following):
             return 0
-        return _POWERS.get(token.value, 0)
+        return _POWERS.get(operator, 0)
+
+    def _is_over(self, word: Word, following: Word) -> bool:
+        """Whether a word that could be an operator belongs to the sentence around."""
+        if not self._in_sentence:
+            return False
+        behind = self._words[self.index + 2]
+        if word.is_word("and", "or"):
+            return following.is_word(*self._goes_on)
+        if word.is_word("is"):
+            return not (behind if following.is_word("not") else following).is_word(*_MISSING)
+        if word.is_word("in", "not"):
+            return not (behind if word.is_word("not") else following).is_symbol(*_CLOSING)
+        return False
+
+    def _refuse_stranger(self, word: Word) -> None:
+        """Signs the grammar has no use for, with the way to write it; a sentence may have some."""
+        hint = _STRANGERS.get(word.written, "")
+        may_follow = self._in_sentence and (not hint or word.written == ".")
+        if word.kind is WordKind.SYMBOL and word.written not in _SIGNS and not may_follow:
+            raise self._refusal(word, f"{word} is not allowed here", hint)
 
     def _comparison(self, left: Expression) -> Expression:
-        token = self._take()
-        place = self._place(token)
-        match token.value:
+        word = self._take()
+        place = self._place(word)
+        match word.keyword or word.written:
             case "is":
-                negated = self._accept("not")
+                negated = self._next.is_word("not") and self._take()
                 self._expect_missing()
                 missing = IsMissing(left, position=place)
                 return Not(missing, position=place) if negated else missing
@@ -387,113 +526,100 @@ class _Parser:
             case "not":
                 self._take()
                 return Not(OneOf(left, self._choices(), position=place), position=place)
-            case _:
+            case operator:
                 right = self._operation(_COMPARISON + 1)
-                return Binary(Operator(token.value), left, right, position=place)
+                return Binary(Operator(operator), left, right, position=place)
 
     def _expect_missing(self) -> None:
-        token = self._take()
-        if token.kind is not TokenKind.NAME or token.value.lower() not in {"missing", *NOTHING}:
+        word = self._take()
+        if not word.is_word(*_MISSING):
             hint = "write 'x is missing' or 'x is not missing'; to compare, write '=='"
-            raise self._refusal(token, f"expected 'missing' after 'is', found {token}", hint)
+            raise self._refusal(word, f"expected 'missing' after 'is', found {word}", hint)
 
     # --- operands ---------------------------------------------------------------------
 
     def _operand(self, loosest: int) -> Expression:
-        token = self._next
-        if token.is_keyword("not"):
+        word = self._next
+        if word.keyword == "not":
             if loosest > _NOT:
-                raise self._refusal(token, "'not' binds too loosely here", "write '(not …)'")
+                raise self._refusal(word, "'not' binds too loosely here", "write '(not …)'")
             with self._nested(self._take()):
-                return Not(self._operation(_NOT), position=self._place(token))
-        if token.is_symbol("-"):
+                return Not(self._operation(_NOT), position=self._place(word))
+        if word.is_symbol("-"):
             with self._nested(self._take()):
-                return Negate(self._operation(_SIGN), position=self._place(token))
-        if token.is_symbol("("):
-            self._take()
-            inside = self._expression()
-            self._close(token)
-            return inside
-        if token.kind is TokenKind.NAME or token.kind is TokenKind.QUOTED_NAME:
-            return self._name()
-        return self._literal()
+                return Negate(self._operation(_SIGN), position=self._place(word))
+        if word.is_symbol("("):
+            with self._bracketed():
+                return self._expression()
+        return self._name() if word.is_name else self._literal()
 
     def _name(self) -> Expression:
-        token = self._take()
-        if token.kind is TokenKind.QUOTED_NAME:
-            return Name(token.value, position=self._place(token))
-        if self._next.is_symbol("("):
-            return self._call(token)
-        if token.value.lower() in NOTHING:
+        word = self._take()
+        is_function = not self._in_sentence or word.said in tuple(Function)
+        if word.is_bare_name and self._next.is_symbol("(") and is_function:
+            return self._call(word)
+        if word.is_word(*NOTHING):
             hint = "to ask for it, write 'x is missing'"
-            raise self._refusal(token, f"there is no value {token}", hint)
-        return Name(token.value, position=self._place(token))
+            raise self._refusal(word, f"there is no value {word}", hint)
+        return Name(unquoted(word, self._words.origin), position=self._place(word))
 
-    def _call(self, token: Token) -> Expression:
+    def _call(self, word: Word) -> Expression:
         names = [function.value for function in Function]
-        if token.value not in names:
+        if word.written not in names:
             known = f"the functions are {listed(names, 'and')}"
-            hint = did_you_mean(token.value, names, known)
-            raise self._refusal(token, f"there is no function {token}", hint)
-        opening = self._take()
-        arguments = [self._expression()]
-        while self._accept(","):
-            arguments.append(self._expression())
-        self._close(opening)
-        return Apply(Function(token.value), tuple(arguments), position=self._place(token))
-
-    def _close(self, opening: Token) -> None:
-        if not self._accept(closing := _CLOSING[opening.value]):
-            opened = f"the '{opening.value}' in column {self._place(opening).column}"
-            message = f"expected '{closing}' for {opened}, found {self._next}"
-            raise self._refusal(self._next, message)
+            hint = did_you_mean(word.written, names, known)
+            raise self._refusal(word, f"there is no function {word}", hint)
+        with self._bracketed():
+            arguments = [self._expression()]
+            while self._accept(","):
+                arguments.append(self._expression())
+        return Apply(Function(word.written), tuple(arguments), position=self._place(word))
 
     def _choices(self) -> tuple[AnyLiteral, ...]:
-        opening = self._next
-        if not opening.is_symbol("(", "["):
-            message = f"expected a list after 'in', found {opening}"
-            raise self._refusal(opening, message, "write e.g. channel in ('phone', 'web')")
-        self._take()
-        choices = [self._choice()]
-        while self._accept(","):
-            choices.append(self._choice())
-        self._close(opening)
+        if not self._next.is_symbol(*_CLOSING):
+            message = f"expected a list after 'in', found {self._next}"
+            raise self._refusal(self._next, message, "write e.g. channel in ('phone', 'web')")
+        with self._bracketed():
+            choices = [self._choice()]
+            while self._accept(","):
+                choices.append(self._choice())
         return tuple(choices)
 
     def _choice(self) -> AnyLiteral:
-        token = self._next
-        if token.kind in (TokenKind.NAME, TokenKind.QUOTED_NAME):
-            message = f"a list holds fixed values, not the name {token}"
-            raise self._refusal(token, message, f'for a text, write "{token.value[:40]}"')
+        word = self._next
+        if word.is_name:
+            message = f"a list holds fixed values, not the name {word}"
+            text = unquoted(word, self._words.origin)[:40]
+            raise self._refusal(word, message, f'for a text, write "{text}"')
         return _negative(self._literal()) if self._accept("-") else self._literal()
 
     def _literal(self) -> AnyLiteral:
-        token = self._take()
-        value = _literal(token, self._place(token))
-        if isinstance(value, NumberLiteral) and self._next.kind is TokenKind.NAME:
-            word = self._take()
-            return _duration(value, word, self._place(word))
+        self._refuse_stranger(self._next)
+        value, word = _literal(self._take(), self._words.origin), self._next
+        is_unit = word.is_bare_name and (not self._in_sentence or duration_unit(word.said))
+        if isinstance(value, NumberLiteral) and is_unit:
+            return _duration(value, self._take(), self._place(word))
         return value
 
     # --- explaining -------------------------------------------------------------------
 
-    def _no_colon(self, question: Token) -> DefinitionError:
-        previous = self._tokens[self._index - 1]
-        glued = previous.kind is TokenKind.NAME and ":" in previous.value
-        hint = f"{quoted(previous.value)} is one name; put spaces around ':'" if glued else ""
+    def _no_colon(self, question: Word) -> DefinitionError:
+        previous = self._words[self.index - 1]
+        glued = previous.kind is WordKind.WORD and ":" in previous.written
+        hint = f"{quoted(previous.written)} is one name; put spaces around ':'" if glued else ""
         opened = f"the '?' in column {self._place(question).column}"
         return self._refusal(self._next, f"expected ':' for {opened}, found {self._next}", hint)
 
     def _leftover(self) -> DefinitionError:
-        token = self._next
-        if token.is_symbol(")", "]"):
-            return self._refusal(token, f"there is no opening bracket for this {token}")
-        previous = self._tokens[self._index - 1]
-        names = (TokenKind.NAME, TokenKind.QUOTED_NAME)
+        word = self._next
+        if word.is_symbol(")", "]"):
+            return self._refusal(word, f"there is no opening bracket for this {word}")
         hint = ""
-        if previous.kind in names and token.kind in (*names, TokenKind.NUMBER, TokenKind.TEXT):
+        if self._words[self.index - 1].is_name and (
+            word.is_name or word.kind in (WordKind.NUMBER, WordKind.TEXT)
+        ):
             hint = 'texts go in quotes, as in activity == "Pay claim"; a name with spaces in `…`'
-        return self._refusal(token, f"did not expect {token} here", hint)
+        return self._refusal(word, f"did not expect {word} here", hint)
 
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from enum import Enum, auto
 from fractions import Fraction
 from functools import cache
+from itertools import count, takewhile
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position
 from pappi.ppinot.expressions import (
-    NOWHERE,
     TRANSITION_ATTRIBUTE,
     AnyLiteral,
     DurationLiteral,
@@ -35,14 +34,16 @@ from pappi.ppinot.expressions import (
     substituted,
 )
 from pappi.ppinot.grammar import (
-    IDENTIFIER,
-    MAX_DIGITS,
-    MAX_LENGTH,
     Origin,
+    Word,
+    WordKind,
+    Words,
+    expression_at,
     parse_expression,
     quote_text,
     refusal,
     render,
+    unquoted,
 )
 from pappi.ppinot.model import (
     EventCondition,
@@ -56,7 +57,6 @@ from pappi.ppinot.model import (
 )
 from pappi.ppinot.notations.quantities import Quantity
 from pappi.values import (
-    CONTROL,
     DURATIONS,
     CaseBorder,
     Kind,
@@ -70,10 +70,6 @@ from pappi.values import (
 #
 # The words of a sentence, going through them, and explaining where it goes wrong.
 #
-# Words are cut off only when they are asked for, so that a long text that goes wrong at its
-# beginning is refused there. The lexer has no opinion on what a word means; the parts of a sentence
-# that are expressions are read again, by the grammar of expressions.
-#
 # Whatever is looked for and not found is remembered for the furthest word that was reached. So a
 # refusal can say what would have fitted at the very place where the sentence stops making sense,
 # and what a misspelt word probably was.
@@ -83,114 +79,10 @@ MAX_DEPTH = 40
 _SHOWN = 6
 
 
-class WordKind(Enum):
-    WORD = auto()
-    NUMBER = auto()
-    ORDINAL = auto()
-    DATE = auto()
-    CLOCK = auto()
-    TEXT = auto()
-    NAME = auto()
-    SYMBOL = auto()
-    END = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A piece of a sentence: what is written, and how it compares with other words."""
-
-    kind: WordKind
-    written: str
-    start: int
-    said: str
-
-    @property
-    def end(self) -> int:
-        return self.start + len(self.written)
-
-    def is_symbol(self, *symbols: str) -> bool:
-        return self.kind is WordKind.SYMBOL and self.written in symbols
-
-    def is_word(self, *words: str) -> bool:
-        return self.kind is WordKind.WORD and self.said in words
-
-    def __str__(self) -> str:
-        return "the end" if self.kind is WordKind.END else quoted(self.written)
-
-
-_PIECE = re.compile(
-    r"(?P<DATE>[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?(?:Z|[+-][0-9]{2}:[0-9]{2})?)?(?![0-9]))"
-    r"|(?P<CLOCK>[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?![0-9]))"
-    r"|(?P<ORDINAL>[0-9]{1,3}(?i:st|nd|rd|th)(?!\w))"
-    r"|(?P<NUMBER>[0-9]+(?:\.[0-9]+)?)"
-    rf"|(?P<WORD>{IDENTIFIER.pattern})"
-    r"|(?P<SYMBOL>==|!=|<=|>=|&&|\|\||.)",
-    re.DOTALL,
-)
-_SPACE = re.compile(r"\s*")
-_QUOTATION = {
-    '"': re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL),
-    "'": re.compile(r"'(?:[^'\\]++|\\.)*+'", re.DOTALL),
-    "`": re.compile(r"`(?:[^`\\]++|\\.)*+`", re.DOTALL),
-}
-
-
-@dataclass(slots=True)
-class Words:
-    """The words of a text, by number; an END follows them."""
-
-    text: str
-    origin: Origin = lambda _: NOWHERE
-    _cut: list[Word] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        if len(self.text) > MAX_SIZE:
-            message = f"this text has more than {MAX_SIZE:,} characters"
-            raise refusal(self.origin(0), message)
-
-    def __getitem__(self, index: int) -> Word:
-        words = self._cut
-        while index >= len(words):
-            if words and words[-1].kind is WordKind.END:
-                return words[-1]
-            words.append(self._word(words[-1].end if words else 0))
-        return words[index]
-
-    def _word(self, start: int) -> Word:
-        """The word that begins here, or behind the spaces that are here."""
-        if space := _SPACE.match(self.text, start):
-            start = space.end()
-        if start == len(self.text):
-            return Word(WordKind.END, "", start, "")
-        if self.text[start] in _QUOTATION:
-            return self._quotation(start)
-        piece = _PIECE.match(self.text, start)
-        if piece is None or piece.lastgroup is None:
-            raise AssertionError("every character is a symbol at least")
-        kind, written = WordKind[piece.lastgroup], piece.group()
-        if kind is WordKind.NUMBER and len(written) > MAX_DIGITS:
-            raise refusal(self.origin(start), f"this number has more than {MAX_DIGITS} digits")
-        return Word(kind, written, start, written.lower() if kind is WordKind.WORD else written)
-
-    def _quotation(self, start: int) -> Word:
-        quote = self.text[start]
-        quotation = _QUOTATION[quote].match(self.text, start)
-        if quotation is None:
-            message = f"this quoted text never ends: the closing {quote} is missing"
-            apostrophe = 'a name with an apostrophe goes in double quotes: "it\'s done"'
-            raise refusal(self.origin(start), message, apostrophe if quote == "'" else "")
-        written = quotation.group()
-        if control := CONTROL.search(written):
-            place = self.origin(start + control.start())
-            raise refusal(place, "this text contains a control character")
-        return Word(WordKind.NAME if quote == "`" else WordKind.TEXT, written, start, written)
-
-
 @cache
 def _said(phrase: str) -> tuple[str, ...]:
     """The words of a phrase of the grammar."""
-    words, said = Words(phrase), list[str]()
+    words, said = Words(phrase, in_sentence=True), list[str]()
     while words[len(said)].kind is not WordKind.END:
         said.append(words[len(said)].said)
     return tuple(said)
@@ -222,7 +114,9 @@ class Cursor:
     """
 
     def __init__(self, text: str, origin: Origin, dialect: Dialect) -> None:
-        self.words = Words(text, origin)
+        if len(text) > MAX_SIZE:
+            raise refusal(origin(0), f"this text has more than {MAX_SIZE:,} characters")
+        self.words = Words(text, origin, in_sentence=True)
         self.dialect = dialect
         self.index = 0
         self.waiting: list[set[str]] = []
@@ -539,12 +433,7 @@ def pattern_of(model: type[T], text: str, **blanks: Form[Any]) -> Pattern[T]:
 # condition that begins with an activity and ends with another text becomes one activity, of a
 # strange name: of `a == 'A' and b == 'x'` comes `activity "A' and b == 'x" occurs`.
 
-_OPERATORS = ("==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&&", "||", "?", ":", "=")
-_PREFIXES = ("-", "!")
-_OPENING, _CLOSING = ("(", "["), (")", "]")
 _FUNCTIONS = tuple(function.value for function in Function)
-_NOTHING = ("missing", "null", "none", "nil", "nan", "na")
-_ATOMS = (WordKind.WORD, WordKind.NAME, WordKind.TEXT, WordKind.NUMBER, WordKind.DATE)
 # What may follow the `and` between two instants.
 _NEXT_INSTANT = ("the", "when", "first")
 
@@ -553,18 +442,10 @@ _NEXT_INSTANT = ("the", "when", "first")
 
 def read_expression(cursor: Cursor, thing: str = "a condition on events") -> Expression:
     """The expression that comes next; `thing` is what to call it if there is none."""
-    start = cursor.index
-    end = end_of_expression(cursor.words, start)
-    if end == start:
+    found = expression_at(cursor.words, cursor.index, _NEXT_INSTANT)
+    if found is None:
         raise cursor.unexpected(thing)
-    first, last = start, end
-    is_bracketed = cursor.words[start].is_symbol("(") and cursor.words[end - 1].is_symbol(")")
-    if is_bracketed and _after_brackets(cursor.words, start, cursor.words[end - 1].start) == end:
-        first, last = start + 1, end - 1
-    shift = cursor.words[first].start
-    text = cursor.words.text[shift : max(shift, cursor.words[last - 1].end)]
-    cursor.index = end
-    parsed = parse_expression(text, lambda offset: cursor.words.origin(shift + offset))
+    parsed, cursor.index = found
     return in_the_log(cursor, parsed)
 
 
@@ -575,84 +456,28 @@ def in_the_log(cursor: Cursor, parsed: Expression) -> Expression:
 
 
 def spoken(expression: Expression, _unsaid: object = None) -> str:
-    """An expression as it is written into a sentence."""
+    """An expression as it is written into a sentence.
+
+    It is in parentheses if it would be cut short, or if a name in it could be taken for a word of
+    the sentence.
+    """
     text = render(expression)
-    words = Words(text)
-    end = end_of_expression(words, 0)
-    is_whole = words[end].kind is WordKind.END
-    return text if is_whole and not _is_misleading(words, end) else f"({text})"
+    words = Words(text, in_sentence=True)
+    found = expression_at(words, 0, _NEXT_INSTANT)
+    is_whole = found is not None and words[found[1]].kind is WordKind.END
+    return text if is_whole and not _is_misleading(words) else f"({text})"
 
 
 EXPRESSION: Form[Expression] = Part(read_expression, spoken)
 
 
-def _is_misleading(words: Words, end: int) -> bool:
-    """Whether a name in an expression could be taken for a word of the sentence."""
+def _is_misleading(words: Words) -> bool:
+    numbers = takewhile(lambda index: words[index].kind is not WordKind.END, count())
     return any(
         words[index].is_word(*_NEXT_INSTANT)
         or (words[index].is_word(*_FUNCTIONS) and not words[index + 1].is_symbol("("))
-        for index in range(end)
+        for index in numbers
     )
-
-
-def end_of_expression(words: Words, start: int) -> int:
-    """The number of the first word that no longer belongs to the expression."""
-    index, limit = start, words[start].start + MAX_LENGTH + len("()")
-    while words[index].start <= limit:
-        after = _after_operand(words, index, limit)
-        if after is None:
-            break
-        if words[after].is_word("is"):
-            # Behind `is missing` or `is not missing`, of which one is enough.
-            missing = after + 1 + words[after + 1].is_word("not")
-            after = missing + 1 if words[missing].is_word(*_NOTHING) else after
-        following = _after_operator(words, after)
-        if following is None:
-            return after
-        index = following
-    return index
-
-
-def _after_operand(words: Words, index: int, limit: int) -> int | None:
-    while words[index].is_symbol(*_PREFIXES) or words[index].is_word("not"):
-        index += 1
-        if words[index].start > limit:
-            return None
-    word, following = words[index], words[index + 1]
-    if word.is_symbol(*_OPENING):
-        return _after_brackets(words, index, limit)
-    if word.kind not in _ATOMS or word.is_word("and", "or", "in", "is"):
-        return None
-    if word.kind is WordKind.NUMBER and following.kind is WordKind.WORD:
-        return index + (2 if duration_unit(following.said) else 1)
-    if word.is_word(*_FUNCTIONS) and following.is_symbol("("):
-        return _after_brackets(words, index + 1, limit)
-    return index + 1
-
-
-def _after_brackets(words: Words, index: int, limit: int) -> int:
-    """Behind the bracket that closes this one, or behind too much for an expression."""
-    depth = 0
-    while words[index].kind is not WordKind.END and words[index].start <= limit:
-        depth += words[index].is_symbol(*_OPENING)
-        depth -= words[index].is_symbol(*_CLOSING)
-        index += 1
-        if depth == 0:
-            break
-    return index
-
-
-def _after_operator(words: Words, index: int) -> int | None:
-    """Where the next operand stands, or None if the expression is over."""
-    word, following = words[index], words[index + 1]
-    if word.is_symbol(*_OPERATORS):
-        return index + 1
-    if word.is_word("and", "or"):
-        return None if following.is_word(*_NEXT_INSTANT) else index + 1
-    after = index + word.is_word("not")
-    if words[after].is_word("in") and words[after + 1].is_symbol(*_OPENING):
-        return after + 1
-    return None
 
 
 # --- names and texts ------------------------------------------------------------------
@@ -663,13 +488,7 @@ _MOST_WORDS = 8
 
 def text_of(cursor: Cursor, word: Word) -> str:
     """What stands between quotes or backticks; any other word as it is."""
-    if word.kind not in (WordKind.TEXT, WordKind.NAME):
-        return word.written
-    origin = cursor.words.origin
-    match parse_expression(word.written, lambda offset: origin(word.start + offset)):
-        case TextLiteral(text) | Name(text):
-            return text
-    raise AssertionError("quotes hold a text, backticks a name")
+    return unquoted(word, cursor.words.origin)
 
 
 def _attribute(cursor: Cursor) -> str:
@@ -908,7 +727,11 @@ _RUNTIME_STATES = {"START": "Assigned", "END": "Completed"}
 def _swallowed(cursor: Cursor) -> Expression | None:
     """The whole condition of which an activity has been made, if it was more than that."""
     words, start = cursor.words, cursor.index + 1
-    end = end_of_expression(words, start)
+    try:
+        found = expression_at(words, start, _NEXT_INSTANT)
+    except DefinitionError:
+        found = None
+    end = found[1] if found else start
     if end > start + 1 and words[end].is_word("occurs"):
         written = words.text[words[start].start : words[end - 1].end]
     else:

@@ -30,7 +30,16 @@ from pappi.ppinot.expressions import (
     substituted,
     walk,
 )
-from pappi.ppinot.grammar import Origin, located, quote_text, refusal, render, variable_for
+from pappi.ppinot.grammar import (
+    Origin,
+    Word,
+    WordKind,
+    located,
+    quote_text,
+    refusal,
+    render,
+    variable_for,
+)
 from pappi.ppinot.model import (
     EVERY_CASE,
     MAX_CASES,
@@ -83,8 +92,6 @@ from pappi.ppinot.notations.sentence_phrases import (
     Form,
     Part,
     Pattern,
-    Word,
-    WordKind,
     among_events,
     condition_words,
     fixed_value,

@@ -22,7 +22,15 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.grammar import Origin, located, parse_expression, quote_text, refusal
+from pappi.ppinot.grammar import (
+    Origin,
+    WordKind,
+    Words,
+    located,
+    parse_expression,
+    quote_text,
+    refusal,
+)
 from pappi.ppinot.model import (
     EVERY_MONTH,
     ID,
@@ -53,7 +61,7 @@ from pappi.ppinot.notations.quantities import (
     target_in,
     targets_in,
 )
-from pappi.ppinot.notations.sentence_phrases import MAX_SIZE, Cursor, Dialect, Form, WordKind, Words
+from pappi.ppinot.notations.sentence_phrases import MAX_SIZE, Cursor, Dialect, Form
 from pappi.ppinot.notations.sentences import MULTI, SCOPE, definition, whole
 from pappi.ppinot.notations.shapes import (
     Entries,
@@ -198,7 +206,7 @@ def _text(text: str) -> str:
 
 def _folded(line: str) -> str:
     """A sentence over several lines, which break between words and never inside quotes."""
-    words, rows, row, index = Words(line), list[str](), "", 0
+    words, rows, row, index = Words(line, in_sentence=True), list[str](), "", 0
     while words[index].kind is not WordKind.END:
         glued = words[index].start == words[index - 1].end if index else False
         piece = words[index].written
