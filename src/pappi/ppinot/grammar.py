@@ -301,6 +301,7 @@ _POWERS = {
     **dict.fromkeys(["*", "/", "%"], _PRODUCT),
 }
 _CLOSING = {"(": ")", "[": "]"}
+_LEADING = ("not", "true", "false")
 NOTHING = frozenset({"null", "none", "nil", "nan", "na"})
 _MISSING = {"missing", *NOTHING}
 
@@ -372,7 +373,7 @@ def expression_at(
     brackets all is of the expression. None if no operand stands here.
     """
     word = words[index]
-    begins = word.is_name or word.is_symbol("-", "(") or word.keyword in ("not", "true", "false")
+    begins = word.is_name or word.is_symbol("-", *_CLOSING) or word.keyword in _LEADING
     if not begins and word.kind not in (WordKind.TEXT, WordKind.NUMBER, WordKind.DATE):
         return None
     parser = _Parser(words, index, goes_on)
@@ -485,18 +486,15 @@ class _Parser:
         """How tightly the word behind an operand binds; 0 if it is no operator."""
         word = self._next
         self._refuse_stranger(word)
-        operator, following = word.keyword or word.written, self._words[self.index + 1]
-        if operator == "not" and not following.is_word("in"):
+        operator = word.keyword or word.written
+        if operator == "not" and not self._words[self.index + 1].is_word("in"):
             return 0
-        if self._is_over(word, following):
-            return 0
-        return _POWERS.get(operator, 0)
+        is_over = self._in_sentence and word.keyword and self._is_over(word)
+        return 0 if is_over else _POWERS.get(operator, 0)
 
-    def _is_over(self, word: Word, following: Word) -> bool:
+    def _is_over(self, word: Word) -> bool:
         """Whether a word that could be an operator belongs to the sentence around."""
-        if not self._in_sentence:
-            return False
-        behind = self._words[self.index + 2]
+        following, behind = (self._words[self.index + ahead] for ahead in (1, 2))
         if word.is_word("and", "or"):
             return following.is_word(*self._goes_on)
         if word.is_word("is"):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 from pappi.errors import Position, UsageError
 from pappi.ppinot.expressions import MAX_SUGGESTED, NOWHERE
@@ -40,6 +40,7 @@ from pappi.ppinot.notations.document import (
     Problems,
     ScalarNode,
     describe,
+    text_node,
 )
 from pappi.ppinot.notations.shapes import (
     ByForm,
@@ -56,6 +57,7 @@ from pappi.ppinot.notations.shapes import (
     Then,
     Unwritable,
     Values,
+    Within,
     Written,
 )
 from pappi.ppinot.tree import ROOT, aggregated_measures, with_aggregated
@@ -580,9 +582,7 @@ class Shown:
 
     def require_known(self, measure: MultiInstance) -> None:
         """Unwritable if the name of the unit does not say which it is: a program can make any."""
-        label = ScalarNode(
-            self.unit.name, NOWHERE, plain=True, in_braces=False, origin=lambda _: NOWHERE
-        )
+        label = text_node(self.unit.name, NOWHERE)
         if named_unit(measure, label, Problems()) != self.unit:
             raise Unwritable(
                 f"the unit {quoted(self.unit.name)} is of another size than its name says"
@@ -681,6 +681,23 @@ class Targets:
         return replace(self, groups=()) if self.target else None
 
 
+def shown_attributes(
+    shown: Shown,
+    view: View | None,
+    target: Node | None,
+    limits: WrittenBounds | None,
+    problems: Problems,
+) -> dict[str, Any]:
+    """The attributes of a PPI that depend on how it is shown: its targets, and its output range."""
+    targets = (target and TARGETS.resolved(target, shown.of_view(view), problems)) or Targets()
+    return {
+        "target": targets.target,
+        "tolerated": targets.tolerated,
+        "group_targets": targets.groups,
+        "value_range": shown.read_range(limits, problems) if limits else None,
+    }
+
+
 def target_in(shown: Shown | None) -> Written[Target]:
     """One target alone: `below 7 days`, `between 1 and 2`, `at least 1 and below 2`."""
     return Written(
@@ -736,6 +753,9 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
             strangers={"amber": "give the target first: {green: …, amber: …}"},
         ),
     )
+
+
+TARGETS = Within(targets_in)
 
 
 def _by_group(of_one: Shape[Targets], shown: Shown | None) -> Record[tuple[GroupTarget, ...]]:

@@ -67,16 +67,17 @@ from pappi.ppinot.notations.document import (
     Plain,
     Problems,
     ScalarNode,
+    catalogue_of,
     json_text,
     read_document,
     structure_node,
-    twins,
     yaml_text,
 )
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     EPSILON,
     SHARE_OF_CASES,
+    TARGETS,
     UNIT,
     VIEW,
     VIEW_DOC,
@@ -84,6 +85,7 @@ from pappi.ppinot.notations.quantities import (
     Targets,
     WrittenBounds,
     decimal_text,
+    shown_attributes,
     shown_kind,
     targets_in,
     unit_of,
@@ -102,7 +104,6 @@ from pappi.ppinot.notations.shapes import (
     Then,
     Unwritable,
     Values,
-    Within,
     Written,
     attributes_read,
     attributes_said,
@@ -759,7 +760,6 @@ _ALL_BOUNDS: ByForm[Mapping[str, WrittenBounds]] = ByForm(
     ),
 )
 
-TARGETS = Within(targets_in)
 
 ID = Field("id", _ID, "a short name, unique in the catalogue", required=True)
 NAME = Field("name", _TEXT, "its display name; the id if not given")
@@ -818,20 +818,15 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
     if unit is None:
         return None
     shown = Shown.in_unit(measure, unit, kind, is_said=values.get(PPI_UNIT) is not None)
-    node = values.get(PPI_TARGET)
-    aimed = shown.of_view(values.get(PPI_SHOW))
-    targets = (node and TARGETS.resolved(node, aimed, problems)) or Targets()
+    view, target = values.get(PPI_SHOW), values.get(PPI_TARGET)
     return Ppi(
         id=values[ID],
         name=values.get(NAME) or values[ID],
         measure=measure,
         unit=unit,
         scope=values.get(PPI_SCOPE) or EVERY_MONTH,
-        target=targets.target,
-        value_range=shown.read_range(value, problems) if value else None,
-        tolerated=targets.tolerated,
-        group_targets=targets.groups,
         position=values.place(ID),
+        **shown_attributes(shown, view, target, value, problems),
         **attributes_read(values, **_PLAIN),
     )
 
@@ -886,19 +881,13 @@ TOTAL = Field("total", EPSILON, "the ε of all PPIs together, in each block; the
 PPIS = Field("ppis", ListOf("a list of PPIs", PPI), "the indicators", required=True)
 
 
-def _catalogue(values: Values, problems: Problems) -> Catalogue | None:
-    ppis = values[PPIS]
-    again = list(twins(ppis))
-    for position, message in again:
-        problems.add(position, message)
-    return (
-        None
-        if again
-        else Catalogue(values[LOG], ppis, values.get(TOTAL), file=values.position.file)
-    )
-
-
-CATALOGUE = Record("a catalogue", (LOG, TOTAL, CALENDARS, PPIS), _catalogue)
+CATALOGUE = Record(
+    "a catalogue",
+    (LOG, TOTAL, CALENDARS, PPIS),
+    lambda values, problems: catalogue_of(
+        values[LOG], values[PPIS], values.get(TOTAL), values.position.file, problems
+    ),
+)
 
 
 def catalogue_schema() -> Json:
@@ -934,10 +923,8 @@ def catalogue_from(definitions: Mapping[str, object]) -> Catalogue:
 def _read(root: Node, problems: Problems) -> Catalogue:
     problems.calendars = named_calendars(root)
     catalogue = CATALOGUE.read(root, problems)
-    if problems.found or catalogue is None:
-        in_order = sorted(problems.found, key=lambda it: (it.position.line, it.position.column))
-        raise DefinitionError(in_order)
-    return catalogue
+    problems.require_none()
+    return cast("Catalogue", catalogue)
 
 
 def write_yaml(catalogue: Catalogue) -> str:
