@@ -107,7 +107,7 @@ from pappi.ppinot.notations.shapes import (
     Written,
     one_word_of,
 )
-from pappi.ppinot.notations.yaml import catalogue_from, parse_catalogue, write_yaml
+from pappi.ppinot.notations.yaml import parse_catalogue, write_yaml
 from pappi.ppinot.tree import (
     ROOT,
     VALUE,
@@ -130,13 +130,11 @@ from pappi.ppinot.tree import (
     values_above,
 )
 from pappi.ppinot.views import (
-    Against,
     Between,
     Change,
     Comparing,
     Rolling,
     ToDate,
-    View,
     added_up,
     compared_pairs,
     parse_view,

@@ -93,7 +93,9 @@ def reduced_form(ppi: Ppi, log_anchor: CaseBorder) -> Ppi:
 
     def reduced(_: str, measure: AggregatedMeasure) -> AggregatedMeasure:
         if measure.function is Aggregation.COUNT:
-            measure = _as_sum(measure)
+            present = DerivedSingleInstance(Not(IsMissing(Name("x"))), (("x", measure.base),))
+            ones = EVERY_CASE if is_total(measure.base) else present
+            measure = replace(measure, function=Aggregation.SUM, base=ones, bounds=UNIT_INTERVAL)
         return replace(measure, filter=_both(scope.cases, measure.filter))
 
     measure = with_aggregated(ppi.measure, reduced)
@@ -108,12 +110,6 @@ def anchor_time(anchor: Anchor) -> DataMeasure:
     return DataMeasure("timestamp", anchor.pick, anchor.moment)
 
 
-def _as_sum(measure: AggregatedMeasure) -> AggregatedMeasure:
-    present = DerivedSingleInstance(Not(IsMissing(Name("x"))), (("x", measure.base),))
-    base = EVERY_CASE if is_total(measure.base) else present
-    return replace(measure, function=Aggregation.SUM, base=base, bounds=UNIT_INTERVAL)
-
-
 def with_counts(ppi: Ppi) -> Ppi:
     """The same PPI; numbers of cases are written as people ask for them, not as sums."""
 
@@ -125,7 +121,7 @@ def with_counts(ppi: Ppi) -> Ppi:
 
 
 def _counted(measure: AggregatedMeasure) -> SingleInstance | None:
-    """Of which the cases are counted that have it: `_as_sum` backwards."""
+    """Of which the cases are counted that have it: what `reduced_form` made of it backwards."""
     if measure.function is not Aggregation.SUM or measure.bounds != UNIT_INTERVAL:
         return None
     if measure.base == EVERY_CASE:

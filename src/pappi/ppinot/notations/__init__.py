@@ -10,7 +10,14 @@ known ending, are told by what they hold. In Python, definitions can also be a d
 YAML, or be built (`builder`); measures of ppinot4py are read from its `objects`.
 
 No notation knows another, except that a BPMN model draws the objects which PPINOT JSON writes out,
-and that what these have no words for is written as in a catalogue. What they share:
+and that what these have no words for is written as in a catalogue. Each is in modules of its own:
+
+    yaml         catalogues, PPIs, scopes; measures and conditions in `yaml_measures`
+    java         documents, PPIs, scopes; `java_measures`, and the look-up of fields, `java_fields`
+    sentences    measures and scopes, made of `sentence_phrases`; whole catalogues: `template`
+    bpmn, objects, builder
+
+What they share:
 
     document     texts into nodes, what is wrong with them, and YAML and JSON as they are laid out
     shapes       the small language that describes a notation once: it reads, writes, makes a schema
@@ -152,16 +159,12 @@ def definitions_in(
     elif isinstance(definitions, Catalogue):
         catalogue = definitions
     else:
-        catalogue = _built(definitions, log)
+        from pappi.ppinot.notations.builder import Indicator
+
+        if not isinstance(definitions, Indicator):
+            raise UsageError(f"a {type(definitions).__name__} is not a definition", hint=_WAYS)
+        catalogue = (definitions if log is None else definitions.about(log)).catalogue
     return ReadCatalogue(replace(catalogue, log=log) if log else catalogue)
-
-
-def _built(indicator: Indicator, log: str | None) -> Catalogue:
-    from pappi.ppinot.notations.builder import Indicator
-
-    if not isinstance(indicator, Indicator):
-        raise UsageError(f"a {type(indicator).__name__} is not a definition", hint=_WAYS)
-    return (indicator if log is None else replace(indicator, log=log)).catalogue
 
 
 _WAYS = (

@@ -214,7 +214,8 @@ def read_document(text: str, file: str, problems: list[Problem]) -> Node:
     if len(text) > MAX_SIZE:
         message = f"the file has more than {MAX_SIZE:,} characters"
         raise DefinitionError([Problem(Position(file, 1, 1), message)])
-    text = _with_whole_characters(text)
+    if text.lstrip().startswith(("{", "[")):  # JSON, where one of YAML's escapes may take two
+        text = _TWO_ESCAPES.sub(_one_escape, text)
     root = inner_document(text, located(text, Position(file, 1, 1)), problems)
     if root is None:
         raise DefinitionError([*problems, Problem(Position(file, 1, 1), "the file is empty")])
@@ -227,13 +228,6 @@ def inner_document(text: str, at: Origin, problems: list[Problem]) -> Node | Non
     for event in _events(text, at, problems):
         builder.add(event)
     return builder.root
-
-
-def _with_whole_characters(text: str) -> str:
-    """JSON with characters that it writes as two escapes written as the one of YAML."""
-    if not text.lstrip().startswith(("{", "[")):
-        return text
-    return _TWO_ESCAPES.sub(_one_escape, text)
 
 
 def _one_escape(match: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ phrases    expressions, names, amounts, conditions on events, instants
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -523,28 +523,32 @@ def read_variable(cursor: Cursor) -> str:
 VARIABLE: Form[str] = Part(read_variable, lambda name, _: render(Name(name)))
 
 
-def _keys(cursor: Cursor) -> tuple[str, ...]:
-    keys: dict[str, None] = {}
-    while True:
-        word = cursor.take_kind("a group in quotes", WordKind.TEXT)
-        key = text_of(cursor, word)
-        if key in keys:
-            raise cursor.refusal(f"the group {quoted(key)} appears twice", at=word)
-        keys[key] = None
-        ahead = cursor.index + 1
-        if not (cursor.next.is_symbol(",") or cursor.next.is_word("and")):
-            return tuple(keys)
-        if cursor.words[ahead].kind is not WordKind.TEXT:
-            return tuple(keys)
-        cursor.index = ahead
+def each_of(cursor: Cursor, kind: WordKind) -> Iterator[Word]:
+    """The first word of each item of a list, which the caller then reads: "a, b and c"."""
+    yield cursor.next
+    while cursor.next.is_symbol(",") or cursor.next.is_word("and"):
+        if cursor.words[cursor.index + 1].kind is not kind:
+            return
+        cursor.take()
+        yield cursor.next
 
 
-def _keys_words(keys: tuple[str, ...], _unsaid: object) -> str:
-    *others, last = map(quote_text, keys)
+def in_turn(items: Sequence[str]) -> str:
+    *others, last = items
     return f"{', '.join(others)} and {last}" if others else last
 
 
-KEYS: Form[tuple[str, ...]] = Part(_keys, _keys_words)
+def _keys(cursor: Cursor) -> tuple[str, ...]:
+    keys: dict[str, None] = {}
+    for word in each_of(cursor, WordKind.TEXT):
+        key = text_of(cursor, cursor.take_kind("a group in quotes", WordKind.TEXT))
+        if key in keys:
+            raise cursor.refusal(f"the group {quoted(key)} appears twice", at=word)
+        keys[key] = None
+    return tuple(keys)
+
+
+KEYS: Form[tuple[str, ...]] = Part(_keys, lambda keys, _: in_turn(list(map(quote_text, keys))))
 
 # --- amounts --------------------------------------------------------------------------
 

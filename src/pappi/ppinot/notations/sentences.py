@@ -94,7 +94,9 @@ from pappi.ppinot.notations.sentence_phrases import (
     Pattern,
     among_events,
     condition_words,
+    each_of,
     fixed_value,
+    in_turn,
     instant_of,
     pattern_of,
     read_amount,
@@ -633,22 +635,18 @@ def _counting_words(counting: _Counting, unsaid: Kind | None) -> str | None:
 
 def _read_limits(cursor: Cursor) -> tuple[Fraction, ...]:
     limits: list[Fraction] = []
-    while True:
-        start, limit = cursor.next, read_amount(cursor).internal
+    for word in each_of(cursor, WordKind.NUMBER):
+        limit = read_amount(cursor).internal
         if limits and limit <= limits[-1]:
-            raise cursor.refusal("limits must be in rising order, without repeats", at=start)
+            raise cursor.refusal("limits must be in rising order, without repeats", at=word)
         limits.append(limit)
-        joined = cursor.next.is_symbol(",") or cursor.next.is_word("and")
-        if not joined or cursor.words[cursor.index + 1].kind is not WordKind.NUMBER:
-            return tuple(limits)
-        cursor.take()
+    return tuple(limits)
 
 
 def _limits_words(said: tuple[Sequence[Fraction], Kind | None], unsaid: Kind | None) -> str | None:
     limits, kind = said
     literal = DurationLiteral if (kind or unsaid) is Kind.DURATION else NumberLiteral
-    *others, last = (render(literal(limit)) for limit in limits)
-    return f"{', '.join(others)} and {last}" if others else last
+    return in_turn([render(literal(limit)) for limit in limits])
 
 
 _GROUPED, _FILTERED = "[ grouped by <grouping>]", "[ filtered by <filter>]"
@@ -696,7 +694,7 @@ def _aggregate(
         "grouping": _GROUPING,
         "counting": Part(_read_counting, _counting_words),
         "within": VARIABLE,
-        "percent": Part(_read_percent, _say_percent, _at_percent),
+        "percent": Part(_read_percent, lambda percent, _: ordinal(percent), _at_percent),
         "limits": Part(_read_limits, _limits_words),
     }
     return Pattern(text + _TAIL, blanks, build, values)
@@ -713,10 +711,6 @@ def _read_percent(cursor: Cursor) -> int:
 
 def _at_percent(cursor: Cursor, at: int) -> int | None:
     return at + 1 if cursor.words[at].kind in (WordKind.ORDINAL, WordKind.NUMBER) else None
-
-
-def _say_percent(percent: int, _unsaid: object = None) -> str:
-    return ordinal(percent)
 
 
 _SHARE = "the share of cases in which <base>[ among the cases in which <filter>]"

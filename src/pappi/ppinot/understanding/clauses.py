@@ -179,8 +179,6 @@ class Clauses:
                     mentions = self.names.activities(tokens, nouns=True)
                 case "value":
                     mentions = self.names.values(tokens)
-                case "any":
-                    mentions = self.names.attributes_in(tokens)
                 case _:
                     mentions = self.names.attributes_in(tokens, Kind(look))
             self._seen[key] = mentions[:_KEPT]
