@@ -21,6 +21,8 @@ HEAVY = ("duckdb", "sqlglot", "pyarrow", "pappi.engine", "pappi.audit")
 OTHER_NOTATIONS = (
     "pappi.ppinot.notations.bpmn",
     "pappi.ppinot.notations.java",
+    "pappi.ppinot.notations.java_fields",
+    "pappi.ppinot.notations.java_measures",
     "pappi.ppinot.notations.builder",
     "pappi.ppinot.notations.template",
 )

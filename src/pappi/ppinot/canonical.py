@@ -18,7 +18,7 @@ from datetime import date
 from enum import Enum
 from fractions import Fraction
 
-from pappi.ppinot import expressions as nodes
+from pappi.ppinot import expressions
 from pappi.ppinot.expressions import Binary, IsMissing, Name, Not, Operator
 from pappi.ppinot.model import (
     EVERY_CASE,
@@ -167,19 +167,19 @@ def _form(
 
 FORMS: Mapping[type, Form] = {
     # Conditions and formulas.
-    nodes.NumberLiteral: _form("Number", "value"),
-    nodes.TextLiteral: _form("Text", "value"),
-    nodes.TruthLiteral: _form("Truth", "value"),
-    nodes.DurationLiteral: _form("Duration", "microseconds"),
-    nodes.InstantLiteral: _form("Instant", "ts_us"),
-    nodes.Name: _form("Name", "name"),
-    nodes.Negate: _form("Negate", "operand"),
-    nodes.Not: _form("Not", "operand"),
-    nodes.Binary: _form("Binary", "operator", "left", "right"),
-    nodes.OneOf: _form("OneOf", "operand", "choices"),
-    nodes.IsMissing: _form("IsMissing", "operand"),
-    nodes.Choose: _form("Choose", "condition", "then", "otherwise"),
-    nodes.Apply: _form("Apply", "function", "arguments"),
+    expressions.NumberLiteral: _form("Number", "value"),
+    expressions.TextLiteral: _form("Text", "value"),
+    expressions.TruthLiteral: _form("Truth", "value"),
+    expressions.DurationLiteral: _form("Duration", "microseconds"),
+    expressions.InstantLiteral: _form("Instant", "ts_us"),
+    expressions.Name: _form("Name", "name"),
+    expressions.Negate: _form("Negate", "operand"),
+    expressions.Not: _form("Not", "operand"),
+    expressions.Binary: _form("Binary", "operator", "left", "right"),
+    expressions.OneOf: _form("OneOf", "operand", "choices"),
+    expressions.IsMissing: _form("IsMissing", "operand"),
+    expressions.Choose: _form("Choose", "condition", "then", "otherwise"),
+    expressions.Apply: _form("Apply", "function", "arguments"),
     # Events.
     Occurs: _form("Occurs", "condition", "occurrence", "among"),
     EventSequence: _form("Sequence", "first", "then", "order"),

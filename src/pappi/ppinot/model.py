@@ -581,13 +581,6 @@ EVENT_NAMES: Mapping[str, Kind] = {"activity": Kind.TEXT, "timestamp": Kind.TIME
 _LOSSY = (Operator.MULTIPLY, Operator.DIVIDE, Operator.REMAINDER)
 
 
-def attribute_kind(attribute: str, vocabulary: Vocabulary | None) -> Kind | None:
-    """The kind of an event attribute; None if it is unknown or not declared."""
-    if attribute in EVENT_NAMES:
-        return EVENT_NAMES[attribute]
-    return vocabulary.attributes.get(attribute) if vocabulary else None
-
-
 def measure_kind(measure: Measure, vocabulary: Vocabulary | None) -> Kind | None:
     """The kind of a measure's value; None if it depends on attributes not declared."""
     match measure:
@@ -597,8 +590,9 @@ def measure_kind(measure: Measure, vocabulary: Vocabulary | None) -> Kind | None
             return Kind.DURATION
         case ConditionMeasure() | StateMeasure():
             return Kind.TRUTH
-        case DataMeasure():
-            return attribute_kind(measure.attribute, vocabulary)
+        case DataMeasure(attribute=attribute):
+            declared = vocabulary.attributes if vocabulary else {}
+            return EVENT_NAMES.get(attribute, declared.get(attribute))
         case AggregatedMeasure() if measure.function is Aggregation.COUNT:
             return Kind.NUMBER
         case AggregatedMeasure():

@@ -528,6 +528,10 @@ class ReadMeasure:
     said: Fields | None = None
     anchor: Anchor | None = None
 
+    @classmethod
+    def of(cls, measure: Measure | None, said: Fields | None = None) -> ReadMeasure | None:
+        return None if measure is None else cls(measure, said=said)
+
     @property
     def label(self) -> str:
         """The unit to show. Looked up when it is used: that of an inner measure is lost."""
@@ -570,23 +574,13 @@ def read_single(fields: Fields, key: str, what: str) -> ReadMeasure | None:
 def _count(fields: Fields) -> ReadMeasure | None:
     fields.require("when", "a count measure")
     when = read_events(fields, "when")
-    return None if when is None else ReadMeasure(CountMeasure(when), said=fields)
+    return ReadMeasure.of(CountMeasure(when) if when else None, fields)
 
 
 def _condition(fields: Fields) -> ReadMeasure | None:
     fields.require("condition", "a condition measure")
     when = read_events(fields, "condition", PROPERTY)
-    return None if when is None else ReadMeasure(ConditionMeasure(when))
-
-
-def _state(fields: Fields) -> ReadMeasure | None:
-    measure = read_state_measure(fields)
-    return None if measure is None else ReadMeasure(measure)
-
-
-def _data(fields: Fields) -> ReadMeasure | None:
-    measure = _read_data(fields)
-    return None if measure is None else ReadMeasure(measure, said=fields)
+    return ReadMeasure.of(ConditionMeasure(when) if when else None)
 
 
 def _time(fields: Fields) -> ReadMeasure | None:
@@ -814,9 +808,9 @@ _READERS: dict[str, Callable[[Fields], ReadMeasure | None]] = {
     "CountMeasure": _count,
     "TimeMeasure": _time,
     "ConditionMeasure": _condition,
-    "DataMeasure": _data,
+    "DataMeasure": lambda fields: ReadMeasure.of(_read_data(fields), fields),
     "DataPropertyConditionMeasure": _condition,
-    "StateConditionMeasure": _state,
+    "StateConditionMeasure": lambda fields: ReadMeasure.of(read_state_measure(fields)),
     "AggregatedMeasure": _aggregated,
     "DerivedMeasure": _derived,
     _DERIVED_ONE: _derived,

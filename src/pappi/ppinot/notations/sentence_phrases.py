@@ -419,14 +419,7 @@ def pattern_of(model: type[T], text: str, **blanks: Form[Any]) -> Pattern[T]:
 
 # === phrases ===========================================================================
 #
-# What a sentence is made of below its measures: expressions, names, amounts, events, instants.
-#
-# In an expression, operands and operators take turns; in a sentence, words follow words. So an
-# expression ends at the first word that stands where an operator would have to. The one word that
-# both know is `and`: it goes on with the sentence where words follow that begin the next instant.
-#
-# What is written into a sentence is put in parentheses where this rule would cut it short, or
-# where a name in it could be taken for a word of the sentence.
+# What a sentence is made of below its measures. The grammar knows where an expression ends in it.
 #
 # What `str()` of a ppinot4py measure says about events is read too, also where nobody else would
 # say it so: states at run time are written as `END - AppliesTo.ACTIVITY - 'Send Fine'`, and a

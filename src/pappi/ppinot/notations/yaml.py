@@ -20,13 +20,13 @@ from itertools import chain, count, islice
 from typing import Any, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot import expressions as nodes
 from pappi.ppinot import grammar
 from pappi.ppinot.expressions import (
     Binary,
     Expression,
     InstantLiteral,
     Name,
+    Not,
     Operator,
     height,
     rewritten,
@@ -188,7 +188,7 @@ class CaseTest:
     measures: tuple[SingleInstance, ...]
 
     def opposite(self) -> CaseTest:
-        return CaseTest(nodes.Not(self.formula), self.measures)
+        return CaseTest(Not(self.formula), self.measures)
 
     def measure(self) -> SingleInstance:
         """The one measure that is true where the test is.
@@ -320,9 +320,9 @@ def _test_parts(test: CaseTest) -> Parts | None:
             return {CASES: WrittenMeasure(measure)}
         case Name(FINISHED.key), (ConditionMeasure(when),):
             return {FINISHED: when}
-        case nodes.Not(Name(FINISHED.key)), (ConditionMeasure(when),):
+        case Not(Name(FINISHED.key)), (ConditionMeasure(when),):
             return {ONGOING: when}
-        case nodes.Not(operand), measures:
+        case Not(operand), measures:
             inner = CaseTest(operand, measures)
             return {NOT: inner} if _test_parts(inner) else None
         case Binary(Operator.AND | Operator.OR as operator), _:

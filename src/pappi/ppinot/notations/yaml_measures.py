@@ -18,12 +18,12 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from pappi.errors import DefinitionError, Problem
-from pappi.ppinot import expressions as nodes
 from pappi.ppinot.expressions import (
     MAX_SUGGESTED,
     TRANSITION_ATTRIBUTE,
     Binary,
     Expression,
+    OneOf,
     Operator,
     TextLiteral,
     TruthLiteral,
@@ -153,7 +153,7 @@ def activity_in(test: Expression | None) -> str | None:
 def transition_in(test: Expression) -> str | None:
     """The transition that a test asks for and nothing else."""
     match test:
-        case Binary(right=TextLiteral(way)) | nodes.OneOf(choices=(TextLiteral(way), *_)):
+        case Binary(right=TextLiteral(way)) | OneOf(choices=(TextLiteral(way), *_)):
             return way if _is_stripped(way) and is_transition(way) == test else None
     return None
 
