@@ -418,7 +418,7 @@ class _Parser:
 
     def _take(self) -> Word:
         word = self._next
-        if word.end - self._first.start > MAX_LENGTH:
+        if word.end - self._first.start > MAX_LENGTH + len("()"):
             message = f"this expression has more than {MAX_LENGTH:,} characters"
             raise self._refusal(self._first, message)
         self.index += word.kind is not WordKind.END

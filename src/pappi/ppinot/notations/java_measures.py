@@ -84,7 +84,7 @@ from pappi.ppinot.notations.quantities import (
     with_bounds,
     written_limits,
 )
-from pappi.ppinot.notations.shapes import Json
+from pappi.ppinot.notations.shapes import Json, words_of
 from pappi.values import (
     DURATIONS,
     FRACTION,
@@ -188,7 +188,6 @@ ORDERS = {
     "LEADSTO": Order.LEADS_TO,
     "LEADSTOCYCLIC": Order.LEADS_TO_CYCLICALLY,
 }
-_OCCURRENCES = {occurrence.value: occurrence for occurrence in Occurrence}
 _BORDERS = {"START": CaseBorder.START, "END": CaseBorder.END}
 _STATES_OF_DATA = ("statesConsidered", "stateConsidered", "states")
 
@@ -303,7 +302,7 @@ def _of_activity(condition: Fields, state: Fields, key: str) -> Occurs | None:
 
 
 def _occurs(condition: Fields, expression: Expression, usual: Occurrence) -> Occurs | None:
-    occurrence = condition.word("occurrence", _OCCURRENCES, "'every' or 'onset'") or usual
+    occurrence = condition.word("occurrence", words_of(Occurrence), "'every' or 'onset'") or usual
     precondition = opened(condition, "precondition", PROPERTY)
     if precondition is not None:
         restriction = read_property(precondition[1])
@@ -501,7 +500,6 @@ FUNCTIONS = {
     "Count": Aggregation.COUNT,
     "Distribution": Aggregation.DISTRIBUTION,
 }
-_MISSING = {missing.value: missing for missing in Missing}
 _DERIVED_ONE, _DERIVED_MANY = "DerivedSingleInstanceMeasure", "DerivedMultiInstanceMeasure"
 
 # Of the cycles of one case.
@@ -510,8 +508,6 @@ CYCLES = {
     for word, function in FUNCTIONS.items()
     if function.value in tuple(Cycles)
 }
-_PICKS = {pick.value: pick for pick in Pick}
-_OPEN = {choice.value: choice for choice in OpenCycle}
 _TYPES = {"LINEAR": False, "CYCLIC": True}
 
 
@@ -592,7 +588,7 @@ def _time(fields: Fields) -> ReadMeasure | None:
     start, end = read_moment(fields, "from"), read_moment(fields, "to")
     is_cyclic = bool(fields.word("timeMeasureType", _TYPES, "'LINEAR' or 'CYCLIC'"))
     usual = OpenCycle.NO_VALUE if is_cyclic else OpenCycle.LEFT_OUT
-    open_cycle = fields.word("openCycle", _OPEN, "what an open cycle does") or usual
+    open_cycle = fields.word("openCycle", words_of(OpenCycle), "what an open cycle does") or usual
     running = _running(fields, is_cyclic=is_cyclic)
     unit = time_unit(fields)
     calendar = read_schedule(fields)
@@ -602,7 +598,7 @@ def _time(fields: Fields) -> ReadMeasure | None:
     if is_cyclic and fields.filled("singleInstanceAggFunction"):
         what = "how the cycles of a case become one"
         cycles = fields.word("singleInstanceAggFunction", CYCLES, what) or cycles
-    first = fields.word("startPick", _PICKS, "'first' or 'last'") or Pick.FIRST
+    first = fields.word("startPick", words_of(Pick), "'first' or 'last'") or Pick.FIRST
     picks = first, _end_pick(fields)
     return ReadMeasure(TimeMeasure(start, end, *picks, cycles, open_cycle, running, calendar), unit)
 
@@ -622,7 +618,7 @@ def _end_pick(fields: Fields) -> Pick:
     if is_first and "precondition" in fields:
         message = "Java PPINOT ignores 'firstTo' next to a precondition"
         fields.refuse("firstTo", message, "remove it; or write 'endPick': 'first'")
-    pick = fields.word("endPick", _PICKS, "'first' or 'last'")
+    pick = fields.word("endPick", words_of(Pick), "'first' or 'last'")
     return pick or (Pick.FIRST if is_first else Pick.LAST)
 
 
@@ -753,7 +749,7 @@ def _derived(fields: Fields) -> ReadMeasure | None:
         fields.refuse("usedMeasureMap", "a formula over one case contains a measure of many")
         return None
     what = "what a missing value makes of the formula"
-    missing = None if is_many else fields.word("missing", _MISSING, what)
+    missing = None if is_many else fields.word("missing", words_of(Missing), what)
     if formula is None:
         return None
     if not is_many:
