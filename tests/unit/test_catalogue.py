@@ -686,7 +686,7 @@ RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y 
         ([COUNTED.format("{first: {activity: A}}")], "not a condition on events", "'activity'"),
         ([COUNTED.format("{activity: A, trnsition: b}")], "unknown key", "'transition'?"),
         ([COUNTED.format("{activity: A, among: {when: b}}")], "not a test of an event", ""),
-        ([CLOCK.format("cycles: sum, while: a == 1")], "'while' stops the clock", "remove one"),
+        ([CLOCK.format("cycles: sum, while: a == 1")], "only 'while' a condition", "remove the"),
         ([CLOCK.format("open: no value")], "'open' applies to cycles only", "add 'cycles'"),
         ([CLOCK.format("cycles: sum, open: dropped")], "found 'dropped'", "'left out'"),
         ([CLOCK.format("while: {activity: }")], "expected an activity, found nothing", ""),

@@ -510,7 +510,10 @@ REFUSED = [
     ),
     (
         ("the sum duration between the pairs of time instants when the case starts and when x"),
-        "1:1: error: a case starts and ends only once, so it has no pairs",
+        (
+            "1:1: error: a case starts and ends only once, so it has no cycles of pairs (name an "
+            "activity, or measure without cycles)"
+        ),
     ),
     (
         "the number of times amount >",

@@ -53,6 +53,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     Wanted,
     measure_kind,
+    time_problem,
     variable_kinds,
 )
 from pappi.ppinot.tree import aggregated_measures
@@ -334,13 +335,9 @@ def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Pr
     if not isinstance(measure, TimeMeasure):
         return
     start, end = measure.start, measure.end
-    borders = isinstance(start, CaseBorder) or isinstance(end, CaseBorder)
-    if start is CaseBorder.END or end is CaseBorder.START:
-        message = "time cannot be measured from the end of a case or up to its start"
-        yield Problem(position, message, "swap the two ends")
-    elif borders and measure.cycles is not None:
-        message = "a case starts and ends only once, so it has no cycles"
-        yield Problem(position, message, "name an activity, or measure without cycles")
+    message, hint = time_problem(start, end, measure.cycles, measure.running)
+    if message:
+        yield Problem(position, message, hint)
     elif (start is CaseBorder.START and measure.start_pick is Pick.LAST) or (
         end is CaseBorder.END and measure.end_pick is Pick.FIRST
     ):

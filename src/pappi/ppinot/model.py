@@ -163,6 +163,22 @@ class TimeMeasure:
     calendar: WorkingCalendar | None = None
 
 
+def time_problem(
+    start: Moment, end: Moment, cycles: Cycles | None, running: Expression | None
+) -> tuple[str, str]:
+    """What is wrong with such a time, and what to do about it; empty if nothing is."""
+    if start is CaseBorder.END or end is CaseBorder.START:
+        message = "time cannot be measured from the end of a case or up to its start"
+        return message, "swap the two ends"
+    if cycles is not None and (isinstance(start, CaseBorder) or isinstance(end, CaseBorder)):
+        message = "a case starts and ends only once, so it has no cycles of pairs"
+        return message, "name an activity, or measure without cycles"
+    if cycles is not None and running is not None:
+        message = "the time of cycles cannot be counted only 'while' a condition holds"
+        return message, "remove the condition, or measure without cycles"
+    return "", ""
+
+
 @dataclass(frozen=True, slots=True)
 class DataMeasure(Located):
     """An attribute at the first or last event that satisfies `when` and carries it."""

@@ -72,6 +72,7 @@ from pappi.ppinot.model import (
     misplaced_parts,
     ordinal,
     scope_problem,
+    time_problem,
     usual_bounds,
 )
 from pappi.ppinot.notations.sentence_phrases import (
@@ -111,7 +112,6 @@ from pappi.values import (
     DURATIONS,
     Bounds,
     Calendar,
-    CaseBorder,
     Grid,
     Kind,
     WorkingCalendar,
@@ -307,16 +307,9 @@ def _time(cursor: Cursor, word: Word, values: dict[str, Any]) -> TimeMeasure:
         if instant is not None:
             values[name] = instant.moment
             values |= {f"{name}_pick": instant.pick} if instant.pick else {}
-    problem, hint = "", ""
-    if values["start"] is CaseBorder.END or values["end"] is CaseBorder.START:
-        problem = "time cannot be measured from the end of a case, or up to its start"
-    elif "cycles" in values and any(
-        isinstance(values[end], CaseBorder) for end in ("start", "end")
-    ):
-        problem = "a case starts and ends only once, so it has no pairs"
-    elif "cycles" in values and "running" in values:
-        problem = "the time between pairs cannot be counted 'while' a condition holds"
-    elif values.pop("business", False):
+    clock = values.get("cycles"), values.get("running")
+    problem, hint = time_problem(values["start"], values["end"], *clock)
+    if not problem and values.pop("business", False):
         values["calendar"] = cursor.dialect.calendar
         if cursor.dialect.calendar is None:
             problem = "a business duration does not say which hours are working hours"

@@ -61,6 +61,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     measure_kind,
     misplaced_parts,
+    time_problem,
 )
 from pappi.ppinot.notations.document import Bare, Literal, MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.quantities import (
@@ -542,27 +543,19 @@ WHILE: Field[Expression] = Field(
     "while", TEST, "the clock runs only from an event that satisfies this to the next event"
 )
 
-_SWAP = "swap 'from' and 'to'"
 
-
-def _borders_fit(values: Values, problems: Problems) -> bool:
-    """A case starts and ends once: nothing is measured from its end, up to its start, or again."""
-    if values[START].moment is CaseBorder.END:
-        problems.add(values.place(START), "nothing happens after the end of a case", _SWAP)
-        return False
-    if values[END].moment is CaseBorder.START:
-        problems.add(values.place(END), "nothing happens before the start of a case", _SWAP)
-        return False
-    once = [end for end in (START, END) if isinstance(values[end].moment, CaseBorder)]
-    if values.get(CYCLES) is not None and once:
-        message = "a case starts and ends only once, so it has no cycles"
-        problems.add(values.place(once[0]), message, "name an activity, or remove 'cycles'")
-        return False
-    return True
+def _ends_fit(values: Values, problems: Problems) -> bool:
+    start, end, running = values[START].moment, values[END].moment, values.get(WHILE)
+    message, hint = time_problem(start, end, values.get(CYCLES), running)
+    if message:
+        is_start = isinstance(start, CaseBorder) and end is not CaseBorder.START
+        border = START if is_start else END if isinstance(end, CaseBorder) else WHILE
+        problems.add(values.place(border), message, hint)
+    return not message
 
 
 def _options_fit(values: Values, problems: Problems) -> bool:
-    """Cycles take every instant and no stopped clock; without them none can stay open."""
+    """Cycles take every instant; without them none can stay open."""
     picked = [end for end in (START, END) if values[end].pick is not None]
     if values.get(CYCLES) is None:
         if values.get(OPEN) is not None:
@@ -572,11 +565,7 @@ def _options_fit(values: Values, problems: Problems) -> bool:
         message = "with cycles, every instant counts, not just the first or the last"
         hint = "write the condition alone, or remove 'cycles'"
         problems.add(values.place(picked[0]), message, hint)
-    if values.get(WHILE) is not None:
-        problems.add(
-            values.place(WHILE), "'while' stops the clock, which cycles do not allow", "remove one"
-        )
-    return not picked and values.get(WHILE) is None
+    return not picked
 
 
 _CLOCK = {"cycles": CYCLES, "open_cycle": OPEN, "running": WHILE, "calendar": CALENDAR}
@@ -584,7 +573,7 @@ _CLOCK = {"cycles": CYCLES, "open_cycle": OPEN, "running": WHILE, "calendar": CA
 
 def _time_between(values: Values, problems: Problems) -> TimeMeasure | None:
     start, end = values[START], values[END]
-    fits = [_borders_fit(values, problems), _options_fit(values, problems)]
+    fits = [_ends_fit(values, problems), _options_fit(values, problems)]
     if not all(fits):
         return None
     picks = start.pick or Pick.FIRST, end.pick or Pick.LAST
