@@ -42,7 +42,7 @@ EPSILON = "1"
 
 STAY = "{time: {from: case start, to: case end}, unit: days}"
 WITHIN = "{derive: t <= 3 days, t: {time: {from: case start, to: case end}}}"
-BY = "by: {data: channel, keys: [web, phone]}"
+BY = "by: {data: channel, values: [web, phone]}"
 IN_10_DAYS, IN_1000 = "bounds: [0 days, 10 days]", "bounds: [0, 1000]"
 
 PAID = {

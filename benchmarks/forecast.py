@@ -95,7 +95,7 @@ FUNCTIONS = {
 }
 CUTS = {
     "all": "",
-    "groups": f", by: {{data: region, keys: [{', '.join(REGIONS)}]}}",
+    "groups": f", by: {{data: region, values: [{', '.join(REGIONS)}]}}",
     "filter": ", where: {condition: region == 'north'}",
 }
 KINDS = {

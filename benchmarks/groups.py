@@ -76,7 +76,7 @@ class Grouped:
     @property
     def said(self) -> str:
         keys = ", ".join(_keys(self.column, self.keys))
-        return f"by: {{data: {self.column}, keys: [{keys}]}}"
+        return f"by: {{data: {self.column}, values: [{keys}]}}"
 
 
 NOT_AT_ALL: Grouped | None = None

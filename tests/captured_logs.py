@@ -61,7 +61,7 @@ ppis:
   - id: amount
     measure: {mean: {data: amount}}
   - id: channel
-    measure: {sum: {count: activity == "Pay"}, by: {data: channel, keys: [web]}}
+    measure: {sum: {count: activity == "Pay"}, by: {data: channel, values: [web]}}
 """)
 
 

@@ -24,7 +24,7 @@ A, B, C = (f"{{count: activity == '{name}'}}" for name in "ABC")
 TIME = "{time: {from: activity == 'A', to: activity == 'B'}}"
 AMOUNT = "{data: amount}"
 TRUTH = "{condition: activity == 'A'}"
-GROUPED = "by: {data: channel, keys: [web, phone]}"
+GROUPED = "by: {data: channel, values: [web, phone]}"
 FILTERED = "where: {condition: activity == 'B'}"
 HOURS, FEW, SIGNED = "[0 h, 10 h]", "[0, 5]", "[-100, 10]"
 LOOSE_HOURS, LOOSE = "[0 h, 1000 h, loose]", "[0, 1000, loose]"

@@ -480,7 +480,7 @@ def test_an_aggregate_has_the_same_value_in_every_period_and_group(
     theirs = define(loaded.log)
     expected = measure_computer(theirs, loaded.frame, time_grouper=rhythm)
     groups = tuple(expected.index) if "by group" in name else ()
-    measure = from_ppinot4py(theirs, keys=groups) if groups else from_ppinot4py(theirs)
+    measure = from_ppinot4py(theirs, values=groups) if groups else from_ppinot4py(theirs)
     assert isinstance(measure, AggregatedMulti | DerivedMultiInstance)
     found = _answers(loaded.workspace, measure, Scope(_GRIDS[rhythm]))
     keyed = expected if isinstance(expected, pd.Series) else pd.Series({None: expected})

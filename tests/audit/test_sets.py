@@ -489,15 +489,15 @@ GROUPED = """
 log: planned
 ppis:
   - id: events
-    measure: {sum: {count: 'activity == "A"'}, by: {data: tag, keys: [red, blue]}}
+    measure: {sum: {count: 'activity == "A"'}, by: {data: tag, values: [red, blue]}}
     bounds: [0, 3]
   - id: cost
-    measure: {mean: {data: cost}, by: {data: tag, keys: [red, blue]}}
+    measure: {mean: {data: cost}, by: {data: tag, values: [red, blue]}}
     bounds: [0, 500]
   - id: with-a
-    measure: {share: {condition: 'activity == "A"'}, by: {data: tag, keys: [red, blue]}}
+    measure: {share: {condition: 'activity == "A"'}, by: {data: tag, values: [red, blue]}}
   - id: with-b
-    measure: {share: {condition: 'activity == "B"'}, by: {data: tag, keys: [red, blue]}}
+    measure: {share: {condition: 'activity == "B"'}, by: {data: tag, values: [red, blue]}}
 """
 UNITS = {"cases": CASE, "persons": PrivacyUnit("who", 3, Per.LOG)}
 

@@ -232,7 +232,7 @@ PPIS: Mapping[str, str] = {
         "{a: [0, 6], b: [0, 6]}",
         release=by("hexagon"),
     ),
-    "groups": lines("{sum: {count: x > 0}, by: {data: tag, keys: [red, blue]}}", "[0, 6]"),
+    "groups": lines("{sum: {count: x > 0}, by: {data: tag, values: [red, blue]}}", "[0, 6]"),
     "own-anchor": lines(
         f"{{sum: {SEQUENCE}}}", "[0, 4]", f"{{every: month, anchor: {{first: {A}}}}}"
     ),
@@ -249,7 +249,7 @@ PPIS: Mapping[str, str] = {
     "remainder-of-latest": sampled(LAST_BITS, f"{{mean: {QUERIED}}}", AMPLIFIED, 2, "last 7 cases"),
     "remainder-in-groups": sampled(
         LAST_BITS,
-        f"{{sum: {QUERIED}, by: {{data: tag, keys: [red, blue]}}}}",
+        f"{{sum: {QUERIED}, by: {{data: tag, values: [red, blue]}}}}",
         AMPLIFIED,
         2,
     ),

@@ -24,12 +24,11 @@ import pytest
 
 from pappi.checkpoint import queries
 from pappi.planning import MOST_PERIODS, plan_ppi
-from pappi.ppinot import check_catalogue, model, parse_catalogue, reduced_form
-from pappi.ppinot.expressions import grammar
-from pappi.ppinot.expressions.evaluation import evaluate
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot import check_catalogue, grammar, model, parse_catalogue, reduced_form
+from pappi.ppinot.evaluation import evaluate
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.notations import document
-from pappi.ppinot.notations.yaml import scopes
+from pappi.ppinot.notations import yaml as scopes
 from pappi.values import DURATIONS, CaseBorder, Kind, Vocabulary
 from tests.public_logs import public_log
 

@@ -233,7 +233,7 @@ EDGE_CASES = (
     EdgeCase(
         "a group key that is missing",
         ("A[x=1,k=web]", "A[x=5]"),
-        "max: {data: x}\n      by: {data: k, keys: [web]}",
+        "max: {data: x}\n      by: {data: k, values: [web]}",
         (1,),
         "dropped",
         "dropped",

@@ -29,7 +29,7 @@ from pappi.ppinot import (
     TimeMeasure,
     model,
 )
-from pappi.ppinot.expressions.evaluation import Value, ValuesByName, evaluate
+from pappi.ppinot.evaluation import Value, ValuesByName, evaluate
 from pappi.values import CaseBorder, WorkingCalendar
 
 Worked = Callable[[WorkingCalendar, int, int], float]

@@ -32,8 +32,8 @@ from pappi.ppinot import (
     TimeMeasure,
     model,
 )
-from pappi.ppinot.expressions.evaluation import Value, ValuesByName
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.evaluation import Value, ValuesByName
+from pappi.ppinot.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import LogDeclaration
 from pappi.values import CaseBorder, WorkingCalendar, parse_calendar

@@ -74,6 +74,6 @@ def test_a_percentile_says_which() -> None:
 
 
 def test_grouping_needs_a_text(workspace: Workspace) -> None:
-    text = catalogue_of("mean: {data: x}, by: {data: x, keys: ['1']}")
+    text = catalogue_of("mean: {data: x}, by: {data: x, values: ['1']}")
     with pytest.raises(DefinitionError, match="grouped by a text"):
         workspace.exact(parse_catalogue(text))

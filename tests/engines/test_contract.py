@@ -33,7 +33,7 @@ from pappi.ppinot import (
     parse_catalogue,
     reduced_form,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import LogDeclaration
 from pappi.values import CaseBorder, ExactAnswer, Kind, Per, PrivacyUnit, Terms
@@ -97,7 +97,7 @@ def catalogue(log: str, measures: Mapping[str, str] = MEASURES) -> Catalogue:
     )
     groups = "  - id: grouped\n    scope: every month\n    measure:\n      sum: {count: true}\n"
     return parse_catalogue(
-        f"log: {log}\nppis:\n{ppis}{groups}      by: {{data: tag, keys: [red, blue]}}\n", "c.yaml"
+        f"log: {log}\nppis:\n{ppis}{groups}      by: {{data: tag, values: [red, blue]}}\n", "c.yaml"
     )
 
 

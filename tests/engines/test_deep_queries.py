@@ -16,7 +16,7 @@ from pappi.engine.postgres import Postgres
 from pappi.engine.query import CaseQuery, written
 from pappi.engine.spark import Spark
 from pappi.ppinot import CountMeasure, DataMeasure, DerivedSingleInstance, Occurs
-from pappi.ppinot.expressions.grammar import MAX_DEPTH, parse_expression
+from pappi.ppinot.grammar import MAX_DEPTH, parse_expression
 from pappi.values import CaseBorder, Kind, Vocabulary
 
 VOCABULARY = Vocabulary(("A",), {"x": Kind.NUMBER, "urgent": Kind.TRUTH})

@@ -39,7 +39,7 @@ from pappi.ppinot import (
     TimeMeasure,
     spans_case,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.values import (
     CaseBorder,
     DayTable,

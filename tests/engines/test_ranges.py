@@ -18,7 +18,7 @@ from pappi.engine.duck import Duck
 from pappi.engine.expressions import Source
 from pappi.engine.query import CaseQuery
 from pappi.ppinot import Cycles, Occurs, OpenCycle, TimeMeasure, parse_catalogue
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import open_readonly
 from tests.captured_logs import Fed, event, us
@@ -32,7 +32,7 @@ ppis:
   - id: rejected
     measure: {share: {condition: activity == "Reject"}}
   - id: damage
-    measure: {median: {data: damage}, by: {data: channel, keys: [web, phone]}}
+    measure: {median: {data: damage}, by: {data: channel, values: [web, phone]}}
   - id: cycles
     measure: {mean: {time: {from: activity == "Receive", to: activity == "Pay", cycles: sum}}}
   - id: latest

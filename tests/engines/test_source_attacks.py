@@ -35,7 +35,7 @@ from pappi.engine.spark import Spark
 from pappi.engine.table import Column
 from pappi.errors import ReleaseFailed, WorkspaceError
 from pappi.ppinot import CountMeasure, DataMeasure, Occurs, Pick, SingleInstance, parse_catalogue
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import SourceRead
 from pappi.values import Epsilon, Kind, Per, PrivacyUnit

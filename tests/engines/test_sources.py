@@ -23,7 +23,7 @@ from pappi.engine.postgres import _address, opened_postgres
 from pappi.engine.table import Column
 from pappi.errors import PappiError, Refused, UsageError, WorkspaceError
 from pappi.ppinot import CountMeasure, Occurs, parse_catalogue
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.session import Workspace
 from pappi.store import LogDeclaration, SourceRead, require_public, secret_name
 from pappi.values import Kind, PrivacyUnit, Terms

@@ -395,7 +395,7 @@ def test_persons_are_compared_as_text_and_what_is_no_number_is_nobody(tmp_path: 
 def test_a_missing_text_is_in_no_group_not_even_one_called_question_mark(tmp_path: Path) -> None:
     rows: list[Row] = [("a", "A", 0, {"tag": "x"}), ("b", "A", 0, {})]
     workspace = workspace_with(tmp_path / "w", rows)
-    grouped = "{sum: {count: activity == 'A'}, by: {data: tag, keys: ['?', x]}}"
+    grouped = "{sum: {count: activity == 'A'}, by: {data: tag, values: ['?', x]}}"
     answers = workspace.exact(
         parse_catalogue(f"log: small\nppis:\n  - {{id: one, measure: {grouped}}}\n")
     )

@@ -112,7 +112,7 @@ class _Model:
             self._connect("aggregates", found, base)
         if dice.chance(15):
             name = self._expressions.quoted_name(Kind.TEXT)
-            groups = {"dataContentSelection": name, "keys": "phone, web"}
+            groups = {"dataContentSelection": name, "values": "phone, web"}
             self._connect("isGroupedBy", found, "data", **groups)
         return found
 

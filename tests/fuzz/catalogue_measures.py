@@ -179,7 +179,7 @@ class Measures(CaseMeasures):
             return None
         texts = [text for text in TEXTS if text.strip()]
         keys: list[Tree] = [*self.dice.several(texts, 1, 40 if self.dice.chance(5) else 5)]
-        return {"data": self.data(Kind.TEXT), "keys": keys}
+        return {"data": self.data(Kind.TEXT), "values": keys}
 
     def aggregated(self, kind: Kind, grouping: Tree | None) -> Measured:
         dice = self.dice

@@ -134,7 +134,7 @@ class _Ppi:
         bands: dict[str, Tree] = {"green": "below 7", "amber": dice.one(("below 8", "at most 7"))}
         if way < 8 or not isinstance(grouping, dict):
             return bands
-        keys = grouping["keys"]
+        keys = grouping["values"]
         first = keys[0] if isinstance(keys, list) else keys
         groups: dict[str, Tree] = {str(first): dice.one((bands, "above 1"))}
         return {"groups": groups, "otherwise": self._target(measured, unit)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pappi.ppinot.expressions.grammar import IDENTIFIER, KEYWORDS
+from pappi.ppinot.grammar import IDENTIFIER, KEYWORDS
 from pappi.values import Kind
 from tests.fuzz.dice import Dice
 from tests.fuzz.vocabulary import ACTIVITIES, NAMES, TEXTS, TRANSITION, UNDECLARED

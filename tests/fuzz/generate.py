@@ -22,13 +22,14 @@ from pappi.ppinot import (
     parse_catalogue,
     render,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.expressions import kind_of, names_in
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import EVENT_NAMES, Measure
 from pappi.ppinot.notations.bpmn import read_bpmn
 from pappi.ppinot.notations.java import read_java
-from pappi.ppinot.notations.sentences import Dialect, parse_sentence, read_template
+from pappi.ppinot.notations.sentence_phrases import Dialect
+from pappi.ppinot.notations.sentences import parse_sentence
+from pappi.ppinot.notations.template import read_template
 from pappi.values import HOURS, NUMBER, Kind, parse_calendar
 from tests.fuzz import bpmn, catalogues, java, objects
 from tests.fuzz.dice import Dice

@@ -55,7 +55,7 @@ class Java:
             "comments": dice.one(texts),
             "target": self._target(),
             "scope": self._scope(),
-            "catalogue": self._catalogue(measure.get("keys")),
+            "catalogue": self._catalogue(measure.get("values")),
         }
         # Each of them is said in one way.
         own = optional["catalogue"]
@@ -245,7 +245,7 @@ class Java:
         grouping: Record | None = None
         if dice.chance(20):
             keys: list[Tree] = [*dice.several(TEXTS[:20], 1, 3)]
-            grouping = {"groupedBy": [self._data(Kind.TEXT)], "keys": keys}
+            grouping = {"groupedBy": [self._data(Kind.TEXT)], "values": keys}
         if not dice.more(25):
             return self.aggregated(kind, grouping)
         kinds = {

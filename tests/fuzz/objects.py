@@ -31,7 +31,7 @@ Record = dict[str, object]
 
 def read_objects(text: str) -> Measure:
     try:
-        return from_ppinot4py(built(json.loads(text)), keys=KEYS)
+        return from_ppinot4py(built(json.loads(text)), values=KEYS)
     except UsageError as error:
         # No stand-in raises anything, so that this is the reader's own mistake.
         if "came out of it" in error.message:

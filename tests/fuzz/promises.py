@@ -18,7 +18,7 @@ from pappi.ppinot import (
     parse_definitions,
     write_definitions,
 )
-from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.expressions import names_in
 from pappi.ppinot.model import EVENT_NAMES
 from tests.fuzz.vocabulary import VOCABULARY
 

@@ -16,9 +16,9 @@ from sqlglot import exp
 from pappi.engine.query import CaseQuery
 from pappi.errors import DefinitionError, PappiError, Problem, UsageError
 from pappi.ppinot import Catalogue, check_catalogue, read_definitions
-from pappi.ppinot.expressions import nodes
-from pappi.ppinot.expressions.grammar import parse_expression
-from pappi.ppinot.expressions.nodes import walk
+from pappi.ppinot import expressions as nodes
+from pappi.ppinot.expressions import walk
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.notations.document import ReadCatalogue
 from pappi.values import Vocabulary
 from tests.fuzz import promises, trial

@@ -50,7 +50,7 @@ _RATIO = (
 )
 _DAYS = "bounds: [0 days, 10 days]"
 _MONEY = "bounds: [0, 1000]"
-_BY = "by: {data: channel, keys: [web, phone, letter]}"
+_BY = "by: {data: channel, values: [web, phone, letter]}"
 
 MEASURES: dict[str, tuple[str, ...]] = {
     "mean time": (f"measure: {{mean: {{{_STAY}}}}}", _DAYS),
@@ -72,7 +72,7 @@ MEASURES: dict[str, tuple[str, ...]] = {
     "groups": (f"measure: {{share: {{condition: {{activity: Reject}}}}, {_BY}}}",),
     "groups of data": (f"measure: {{mean: {{data: damage}}, {_BY}}}", _MONEY),
     "persons": (
-        'measure: {mean: {data: damage}, by: {data: customer, keys: ["k1", "k2", "collector"]}}',
+        'measure: {mean: {data: damage}, by: {data: customer, values: ["k1", "k2", "collector"]}}',
         _MONEY,
     ),
     "cycles": (

@@ -121,7 +121,7 @@ def test_deep_formulas_compile_in_proportion(tmp_path: Path) -> None:
 def test_no_request_can_flood_the_journal(tmp_path: Path) -> None:
     workspace = workspace_with(tmp_path / "w", claims(10))
     keys = json.dumps([f"k{i}" for i in range(400)])
-    grouped = f"{{share: {{condition: true}}, by: {{data: channel, keys: {keys}}}}}"
+    grouped = f"{{share: {{condition: true}}, by: {{data: channel, values: {keys}}}}}"
     flood = parse_catalogue(catalogue(grouped, "    scope: every day\n"))
     with pytest.raises(Refused, match="answers or more at once"):
         workspace.checkpoint().release(flood)

@@ -238,7 +238,7 @@ def test_ages_of_every_type_are_ages(tmp_path: Path) -> None:
     "measure",
     [
         "{sum: {count: {activity: HIV test}}, bounds: [0, 5]}",
-        '{mean: {data: age}, by: {data: activity, keys: ["HIV test"]}, bounds: [0, 100]}',
+        '{mean: {data: age}, by: {data: activity, values: ["HIV test"]}, bounds: [0, 100]}',
         '{share: {derive: x == "HIV test", x: {data: activity}}}',
     ],
 )

@@ -22,7 +22,7 @@ from tests.public_logs import public_log
 VOCABULARY = Vocabulary(("A", "B"), {"x": Kind.NUMBER, "channel": Kind.TEXT})
 EPSILON = Epsilon.of("0.5")
 REPLACE = Adjacency.REPLACE
-BY = "by: {data: channel, keys: [web, phone]}"
+BY = "by: {data: channel, values: [web, phone]}"
 A, B = "{count: activity == 'A'}", "{count: activity == 'B'}"
 
 

@@ -28,7 +28,7 @@ EPSILON = Epsilon.of("0.5")
 LATEST, OWN = "last 100 cases", "{every: month, anchor: {first: {activity: A}}}"
 CHOSEN = "{last cases: 100, finished: {activity: B}}"
 COUNT = "{count: {activity: A}}"
-BY = "by: {data: channel, keys: [web, phone]}"
+BY = "by: {data: channel, values: [web, phone]}"
 MEASURES = {
     "mean": f"measure: {{mean: {COUNT}}}",
     "sum": f"measure: {{sum: {COUNT}}}",

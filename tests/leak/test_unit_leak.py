@@ -55,7 +55,7 @@ ppis:
   - id: web
     measure:
       sum: {count: activity == "Receive"}
-      by: {data: channel, keys: [web, phone]}
+      by: {data: channel, values: [web, phone]}
     bounds: [0, 1]
     scope: every month
 """

@@ -30,7 +30,7 @@ def meanings(gold: Mapping[str, Any], vocabulary: Mapping[str, Any]) -> list[Mea
             key = "among" if "share" in measure else "where"
             measure[key] = {"condition": _test(gold["filter"], vocabulary)}
         if group := gold.get("groupby_attribute"):
-            measure["by"] = {"data": group["attribute"], "keys": ["any"]}
+            measure["by"] = {"data": group["attribute"], "values": ["any"]}
         window = gold.get("period", {}).get("window")
         found.append({"measure": measure, **({"scope": f"every {window}"} if window else {})})
     return found

@@ -66,7 +66,7 @@ from pappi.ppinot import (
     check_catalogue,
     measure_kind,
 )
-from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.expressions import names_in
 from pappi.ppinot.model import Anchor, Grouping, GroupTarget, Recent
 from pappi.ppinot.views import Against, Between, Change, Rolling, ToDate, View
 from pappi.values import (

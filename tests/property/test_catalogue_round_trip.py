@@ -19,8 +19,7 @@ from pappi.ppinot import (
     parse_catalogue,
     write_yaml,
 )
-from pappi.ppinot.notations.yaml import write_json
-from pappi.ppinot.notations.yaml.catalogue import catalogue_schema
+from pappi.ppinot.notations.yaml import catalogue_schema, write_json
 from tests.property.models import VOCABULARY, catalogues
 
 VALIDATOR = Draft202012Validator(catalogue_schema())

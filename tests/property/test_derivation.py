@@ -30,8 +30,8 @@ MEASURES = (
     "{number: cases}",
     '{number: cases, where: {condition: activity == "Reject"}}',
     "{number: {data: damage}}",
-    "{mean: {data: damage}, by: {data: channel, keys: [web, phone]}}, bounds: [0, 1000]",
-    "{mean: {data: damage}, by: {data: channel, keys: [web]}}, bounds: [0, 1000]",
+    "{mean: {data: damage}, by: {data: channel, values: [web, phone]}}, bounds: [0, 1000]",
+    "{mean: {data: damage}, by: {data: channel, values: [web]}}, bounds: [0, 1000]",
     "{median: {time: {from: case start, to: case end}, unit: days}}, bounds: [0 days, 10 days]",
     (
         "{distribution: {time: {from: case start, to: case end}, unit: days}, "
@@ -41,9 +41,9 @@ MEASURES = (
     "{share: {derive: t > 4 days, t: {time: {from: case start, to: case end}}}}",
     "{share: {derive: t < 4 days, t: {time: {from: case start, to: case end}}}}",
     "{number: cases, where: {derive: t <= 2 days, t: {time: {from: case start, to: case end}}}}",
-    "{distribution: {data: damage}, by: {data: channel, keys: [web, phone]}}, bounds: [0, 1000]",
+    "{distribution: {data: damage}, by: {data: channel, values: [web, phone]}}, bounds: [0, 1000]",
     (
-        "{percentile: {data: damage}, percent: 75, by: {data: channel, keys: [web]}}, "
+        "{percentile: {data: damage}, percent: 75, by: {data: channel, values: [web]}}, "
         "bounds: [0, 1000]"
     ),
     "{derive: a / b, a: {sum: {data: damage}}, b: {number: cases}}, bounds: {a: [0, 1000]}",

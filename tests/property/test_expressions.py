@@ -31,10 +31,9 @@ from pappi.ppinot import (
     TruthLiteral,
     render,
 )
-from pappi.ppinot.expressions.evaluation import bound, evaluate
-from pappi.ppinot.expressions.grammar import MAX_DEPTH, parse_expression
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import height
+from pappi.ppinot.evaluation import bound, evaluate
+from pappi.ppinot.expressions import height, kind_of
+from pappi.ppinot.grammar import MAX_DEPTH, parse_expression
 from pappi.values import Kind
 
 ARITHMETIC = [Operator(sign) for sign in "+-*/%"]

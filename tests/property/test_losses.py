@@ -21,7 +21,7 @@ from pappi.ppinot import Catalogue, from_ppinot4py, parse_definitions, write_def
 from pappi.ppinot.notations.bpmn import read_bpmn
 from pappi.ppinot.notations.document import ReadCatalogue
 from pappi.ppinot.notations.java import read_java, write_java
-from pappi.ppinot.notations.java.fields import Fields
+from pappi.ppinot.notations.java_fields import Fields
 from pappi.ppinot.notations.objects import Foreign
 from tests.fuzz import bpmn
 from tests.fuzz.catalogues import catalogue as any_catalogue
@@ -117,7 +117,7 @@ def test_a_reader_that_forgets_to_name_its_losses_is_caught(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert silent_losses(APPROVED) == []
-    monkeypatch.setattr("pappi.ppinot.notations.java.documents.unread", lambda *_: iter(()))
+    monkeypatch.setattr("pappi.ppinot.notations.java.unread", lambda *_: iter(()))
     assert silent_losses(APPROVED) == [("approvedBy", "the board")]
 
 
@@ -213,7 +213,7 @@ def unread_attributes(measures: list[object], monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Foreign, "get", noting)
     for measure in measures:
-        from_ppinot4py(measure, keys=["web"])
+        from_ppinot4py(measure, values=["web"])
     return {
         name
         for each, names in asked.values()

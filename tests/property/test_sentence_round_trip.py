@@ -46,16 +46,11 @@ from pappi.ppinot import (
     phrase,
     sentence,
 )
-from pappi.ppinot.expressions.nodes import names_in
+from pappi.ppinot.expressions import names_in
 from pappi.ppinot.model import Measure
-from pappi.ppinot.notations.sentences import (
-    PPINOT4PY,
-    Dialect,
-    parse_measure,
-    parse_sentence,
-    read_template,
-    write_template,
-)
+from pappi.ppinot.notations.sentence_phrases import Dialect
+from pappi.ppinot.notations.sentences import PPINOT4PY, parse_measure, parse_sentence
+from pappi.ppinot.notations.template import read_template, write_template
 from pappi.values import UNIT_INTERVAL, CaseBorder
 from tests.property.models import catalogues, multi_instances, ppis, single_instances
 

@@ -51,12 +51,12 @@ ppis:
   - id: by-channel
     measure:
       mean: {time: {from: case start, to: case end}, unit: days}
-      by: {data: channel, keys: [web, phone]}
+      by: {data: channel, values: [web, phone]}
     bounds: [0 days, 2 days]
   - id: rejected-by-channel
     measure:
       share: {condition: activity == "Reject"}
-      by: {data: channel, keys: [web, phone]}
+      by: {data: channel, values: [web, phone]}
 """)
 BY_ID = {ppi.id: ppi for ppi in EVERY.ppis}
 EPSILONS = ("1000", "2000", "3000")

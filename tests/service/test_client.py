@@ -42,7 +42,7 @@ MANY = (
   - id: by-channel
     measure:
       share: {condition: activity == "Reject"}
-      by: {data: channel, keys: [web, phone, letter]}
+      by: {data: channel, values: [web, phone, letter]}
 """
 )
 ANYWHERE = Addresses(Address("127.0.0.1", 0), Address("127.0.0.1", 0))

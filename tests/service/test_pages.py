@@ -341,7 +341,7 @@ def test_a_log_of_many_blocks_has_pages_that_leave_none_out(service: Served) -> 
 
 
 def test_no_figure_for_a_spreadsheet_is_a_formula(service: Served) -> None:
-    groups = 'unit: days}, by: {data: channel, keys: ["=1+1", "web"]}}'
+    groups = 'unit: days}, by: {data: channel, values: ["=1+1", "web"]}}'
     grouped = SOJOURN.replace("unit: days}}", groups)
     with Visitor(service.analyst, service.alice) as visitor:
         page = visitor.post("/workbench/logs/small/ask", do="preview", definitions=grouped)

@@ -174,7 +174,7 @@ def test_two_periods_are_compared_in_plain_words_for_nothing(
 def test_two_groups_are_compared_in_plain_words_for_nothing(
     visitor: Visitor, service: Served
 ) -> None:
-    time, by = "{from: case start, to: case end}", "{data: channel, keys: [web, phone]}"
+    time, by = "{from: case start, to: case end}", "{data: channel, values: [web, phone]}"
     measure = f"{{mean: {{time: {time}, unit: days}}, by: {by}}}"
     ppi = f"{{id: by, measure: {measure}, bounds: [0 days, 10 days], scope: every month}}"
     definitions = f"log: {LOG}\nppis:\n  - {ppi}\n"

@@ -29,7 +29,7 @@ from pappi.ppinot import (
     Target,
     TimeMeasure,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Grouping, GroupTarget, Recent
 from pappi.ppinot.notations.bpmn import read_bpmn, read_elements
 from pappi.values import Calendar, CaseBorder, Grid
@@ -220,10 +220,11 @@ def test_a_composed_target_declares_the_groups() -> None:
 
 
 def test_groups_are_declared_by_an_attribute_or_refused() -> None:
-    found = read(GROUPED.format('keys="web, phone"', ""))
+    found = read(GROUPED.format('values="web, phone"', ""))
     assert isinstance(found.measure, AggregatedMeasure)
     assert found.measure.grouping is not None
     assert found.measure.grouping.keys == ("web", "phone")
+    assert read(GROUPED.format('keys="web, phone"', "")) == found
     assert "must not depend on the data" in problems(GROUPED.format("", ""))[0]
 
 

@@ -68,7 +68,7 @@ SAME: dict[str, tuple[Indicator, str]] = {
     measure:
       mean: {data: damage}
       where: {condition: {activity: Pay claim}}
-      by: {data: channel, keys: [web, phone]}
+      by: {data: channel, values: [web, phone]}
     bounds: [0, 20000, loose]
     unit: EUR
     target: {groups: {web: below 4000}, otherwise: below 5000}""",

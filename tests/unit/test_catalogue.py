@@ -40,7 +40,7 @@ from pappi.ppinot import (
     parse_catalogue,
     read_definitions,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Anchor, Grouping, GroupTarget, Recent
 from pappi.values import (
     FRACTION,
@@ -101,7 +101,7 @@ def test_data_can_be_picked_filtered_and_grouped() -> None:
     found = measured(
         "{max: {data: {attribute: amount, pick: first, when: {activity: Pay claim}}}, "
         "where: {condition: {activity: Pay claim}}, "
-        "by: {data: channel, keys: [phone, web, 3]}, bounds: [0, 5e3]}",
+        "by: {data: channel, values: [phone, web, 3]}, bounds: [0, 5e3]}",
         "unit: EUR",
     )
     assert found.measure == AggregatedMeasure(
@@ -269,7 +269,7 @@ def test_everything_said_about_a_ppi_is_kept() -> None:
 
 
 def test_plain_texts_are_what_was_typed() -> None:
-    found = measured("{sum: {count: a == 1}, by: {data: no, keys: [on, 12:30, 2014-01-31, 1_0]}}")
+    found = measured("{sum: {count: a == 1}, by: {data: no, values: [on, 12:30, 2014-01-31, 1_0]}}")
     assert isinstance(found.measure, AggregatedMeasure)
     assert found.measure.grouping == Grouping(
         DataMeasure("no"), ("on", "12:30", "2014-01-31", "1_0")
@@ -450,7 +450,7 @@ def test_what_a_formula_gives_without_a_value_can_be_said(word: str, missing: Mi
 
 
 def test_cases_are_numbered_without_bounds() -> None:
-    found = measured("{number: cases, where: {data: ok}, by: {data: c, keys: [p]}}")
+    found = measured("{number: cases, where: {data: ok}, by: {data: c, values: [p]}}")
     assert found.measure == AggregatedMeasure(
         Aggregation.COUNT,
         DerivedSingleInstance(TruthLiteral(value=True), ()),
@@ -526,7 +526,7 @@ def test_scopes(written: str, scope: Scope) -> None:
 # --- targets --------------------------------------------------------------------------
 
 BY_CHANNEL = (
-    "{mean: {time: {from: case start, to: case end}}, by: {data: c, keys: [web, '1', x y]}}"
+    "{mean: {time: {from: case start, to: case end}}, by: {data: c, values: [web, '1', x y]}}"
 )
 
 
@@ -665,7 +665,11 @@ RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y 
             "are given twice",
             "keep one",
         ),
-        (["measure: {sum: {count: a == 1}, by: {data: c, keys: [p, p]}}"], "'p' appears twice", ""),
+        (
+            ["measure: {sum: {count: a == 1}, by: {data: c, values: [p, p]}}"],
+            "'p' appears twice",
+            "",
+        ),
         ([SUM, SUM], "the key 'measure' appears twice; first in line 4", ""),
         (["measure: {sum: {count: &a x == 1}}"], "anchors (&a) are not allowed", ""),
         (["measure: {sum: {count: !x y}}"], "YAML tag", "in quotes"),
@@ -682,7 +686,7 @@ RATIO = "measure: {derive: a / b, a: {sum: {count: x == 1}}, b: {sum: {count: y 
         ([COUNTED.format("{first: {activity: A}}")], "not a condition on events", "'activity'"),
         ([COUNTED.format("{activity: A, trnsition: b}")], "unknown key", "'transition'?"),
         ([COUNTED.format("{activity: A, among: {when: b}}")], "not a test of an event", ""),
-        ([CLOCK.format("cycles: sum, while: a == 1")], "'while' stops the clock", "remove one"),
+        ([CLOCK.format("cycles: sum, while: a == 1")], "only 'while' a condition", "remove the"),
         ([CLOCK.format("open: no value")], "'open' applies to cycles only", "add 'cycles'"),
         ([CLOCK.format("cycles: sum, open: dropped")], "found 'dropped'", "'left out'"),
         ([CLOCK.format("while: {activity: }")], "expected an activity, found nothing", ""),
@@ -862,3 +866,10 @@ def test_a_damaged_example_is_explained(
     example: list[str], start: int, length: int, strange: str
 ) -> None:
     assert explained("\n".join([*example[:start], strange, *example[start + length :]]))
+
+
+def test_groups_are_read_under_the_name_they_had_once() -> None:
+    now = measured("{sum: {count: a == 1}, by: {data: c, values: [web, phone]}}")
+    assert measured("{sum: {count: a == 1}, by: {data: c, keys: [web, phone]}}") == now
+    both = "measure: {sum: {count: a == 1}, by: {data: c, values: [web], keys: [web]}}"
+    assert "unknown key 'keys'" in str(problem_of(both))

@@ -45,7 +45,7 @@ ppis:
           cycles: sum
           open: no value
           calendar: hours
-      by: {data: channel, keys: [web, "1", "no"]}
+      by: {data: channel, values: [web, "1", "no"]}
     bounds: [0 hours, 16 hours, loose]
     target:
       groups:

@@ -41,7 +41,7 @@ THREE = (
   - id: by-channel
     measure:
       share: {condition: activity == "Reject"}
-      by: {data: channel, keys: [web, phone, letter]}
+      by: {data: channel, values: [web, phone, letter]}
 """
 )
 

@@ -78,7 +78,11 @@ def test_the_examples_fit_their_logs(name: str, vocabulary: Vocabulary) -> None:
         ("{share: {data: damage}}", "'share' needs a truth value", "compare it"),
         ("{share: {count: vip}}", "'share' needs a truth value", "compare it"),
         ("{sum: {data: damage}, where: {data: channel}}", "the cases are chosen by a truth", ""),
-        ("{sum: {data: damage}, by: {data: chanel, keys: [a]}}", "unknown attribute 'chanel'", ""),
+        (
+            "{sum: {data: damage}, by: {data: chanel, values: [a]}}",
+            "unknown attribute 'chanel'",
+            "",
+        ),
         ("{sum: {derive: a < 3, a: {time: {from: vip, to: vip}}}}", "a duration cannot", "hours"),
         ("{derive: a > 3, a: {sum: {data: damage}}}", "the value of a PPI has to be", ""),
         (
@@ -102,7 +106,7 @@ def test_the_examples_fit_their_logs(name: str, vocabulary: Vocabulary) -> None:
         (
             (
                 "{derive: a + b, a: {sum: {data: damage}}, "
-                "b: {sum: {data: damage}, by: {data: channel, keys: [w]}}}"
+                "b: {sum: {data: damage}, by: {data: channel, values: [w]}}}"
             ),
             "grouped alike",
             "",

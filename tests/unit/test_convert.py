@@ -26,7 +26,8 @@ from pappi.ppinot import (
     read_definitions,
     write_definitions,
 )
-from pappi.ppinot.notations.java import CHANGING, documents
+from pappi.ppinot.notations import java as documents
+from pappi.ppinot.notations.java import CHANGING
 from tests.commands import Run
 
 FILES = [example.catalogue_path for example in EXAMPLES.values()]

@@ -56,18 +56,18 @@ MEASURES = {
     "rejected": '{share: {condition: activity == "Reject"}}',
     "number": "{number: cases}",
     "rejections_by": '{number: cases, where: {condition: activity == "Reject"}, '
-    "by: {data: channel, keys: [web]}}",
+    "by: {data: channel, values: [web]}}",
     "rejected_by": '{share: {condition: activity == "Reject"}, '
-    "by: {data: channel, keys: [web, phone]}}",
+    "by: {data: channel, values: [web, phone]}}",
     "number_rejected": '{number: cases, where: {condition: activity == "Reject"}}',
     "days": f"{{sum: {STAY}}}\n    bounds: [0 days, 10 days]",
     "damage": "{mean: {data: damage}}\n    bounds: [0, 1000]",
     "damages": "{sum: {data: damage}}\n    bounds: [0, 1000]",
     "damaged": "{number: {data: damage}}",
     "longest": f"{{max: {STAY}}}\n    bounds: [0 days, 10 days]",
-    "by": f"{{mean: {STAY}, by: {{data: channel, keys: [web, phone]}}}}\n"
+    "by": f"{{mean: {STAY}, by: {{data: channel, values: [web, phone]}}}}\n"
     "    bounds: [0 days, 10 days]",
-    "web": f"{{mean: {STAY}, by: {{data: channel, keys: [web]}}}}\n    bounds: [0 days, 10 days]",
+    "web": f"{{mean: {STAY}, by: {{data: channel, values: [web]}}}}\n    bounds: [0 days, 10 days]",
     "per_case": "{derive: a / b, a: {sum: {data: damage}}, b: {number: cases}}\n"
     "    bounds: {a: [0, 1000]}",
 }
@@ -382,7 +382,7 @@ BINNED = {
     "bins": f"{{distribution: {STAY}, limits: [1 day, 2 days, 4 days]}}\n"
     "    bounds: [0 days, 10 days]",
     "usual": f"{{distribution: {STAY}}}\n    bounds: [0 days, 10 days]",
-    "channels": f"{{distribution: {STAY}, limits: [2 days], by: {{data: channel, keys: "
+    "channels": f"{{distribution: {STAY}, limits: [2 days], by: {{data: channel, values: "
     "[web, phone]}}\n    bounds: [0 days, 10 days]",
     "rejections": f"{{distribution: {REJECTED}, limits: [2 days]}}\n    bounds: [0 days, 10 days]",
     "median": f"{{median: {STAY}}}\n    bounds: [0 days, 10 days]",
@@ -394,7 +394,7 @@ BINNED = {
     "upto_3": f"{{share: {{derive: t <= 3 days, t: {TIME}}}}}",
     "number_2": f"{{number: cases, where: {{derive: t <= 2 days, t: {TIME}}}}}",
     "all_of_2": f'{{share: {{derive: "true"}}, where: {{derive: t <= 2 days, t: {TIME}}}}}',
-    "web_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}, by: {{data: channel, keys: [web]}}}}",
+    "web_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}, by: {{data: channel, values: [web]}}}}",
     "paid_2": f"{{share: {{derive: t <= 2 days, t: {TIME}}}, "
     'where: {condition: activity == "Pay"}}',
     "rejected_2": f"{{share: {{derive: t <= 2 days, t: {REJECTED}}}}}",
@@ -818,7 +818,7 @@ def test_percentiles_under_a_total_with_bins_by_earlier_rules_stay_free(
 
 def test_of_the_numbers_of_groups_the_smallest_is_expected(workspace: Workspace) -> None:
     """No group does worse than a forecast tells."""
-    session, by = workspace.checkpoint(), "by: {data: channel, keys: [web, letter]}"
+    session, by = workspace.checkpoint(), "by: {data: channel, values: [web, letter]}"
     text = (
         "log: small\nppis:\n  - id: n\n    scope: every month\n    measure: {number: cases, %s}\n"
     )

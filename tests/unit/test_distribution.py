@@ -137,7 +137,7 @@ def test_without_limits_bins_are_chosen_and_it_is_free_again(workspace: Workspac
 
 
 @pytest.mark.parametrize("adjacency", Adjacency)
-@pytest.mark.parametrize("more", [LIMITS, ", by: {data: channel, keys: [web, phone]}"])
+@pytest.mark.parametrize("more", [LIMITS, ", by: {data: channel, values: [web, phone]}"])
 def test_what_is_planned_passes_the_audit(adjacency: Adjacency, more: str) -> None:
     words = Vocabulary(("A",), {"channel": Kind.TEXT})
     (ppi,) = parse_catalogue(stay(more=more)).ppis

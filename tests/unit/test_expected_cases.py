@@ -60,7 +60,7 @@ OF_RANKS = {
     "median": "median: {data: amount}",
     "90th percentile": "percentile: {data: amount}, percent: 90",
 }
-BY_REGION = ", by: {data: region, keys: [north, east, south, west]}"
+BY_REGION = ", by: {data: region, values: [north, east, south, west]}"
 ONLY_NORTH = ", where: {condition: region == 'north'}"
 
 
@@ -135,9 +135,9 @@ def test_groups_share_the_cases_evenly_also_those_that_are_not_asked_for() -> No
     assert expected.because == (
         "about 200 cases in a month and group: 800 declared per month, evenly over 4 groups"
     )
-    one = ", by: {data: region, keys: [north]}"
+    one = ", by: {data: region, values: [north]}"
     assert expected_cases(LOG, ppi(MEAN + one)).cases == 200
-    more = ", by: {data: region, keys: [north, elsewhere]}"
+    more = ", by: {data: region, values: [north, elsewhere]}"
     assert expected_cases(LOG, ppi(MEAN + more)).cases == 160
 
 
@@ -146,7 +146,7 @@ def test_of_groups_with_declared_weights_the_smallest_counts() -> None:
     expected = expected_cases(weighted, ppi(MEAN + BY_REGION))
     assert expected.cases == 80
     assert expected.because.endswith("10 % of them in 'south', the smallest group")
-    large = ", by: {data: region, keys: [north, east]}"
+    large = ", by: {data: region, values: [north, east]}"
     assert expected_cases(weighted, ppi(MEAN + large)).cases == 240
 
 

@@ -21,9 +21,9 @@ from pappi.ppinot import (
     TextLiteral,
     render,
 )
-from pappi.ppinot.expressions.evaluation import bound, evaluate
-from pappi.ppinot.expressions.grammar import parse_expression
-from pappi.ppinot.expressions.kinds import kind_of
+from pappi.ppinot.evaluation import bound, evaluate
+from pappi.ppinot.expressions import kind_of
+from pappi.ppinot.grammar import parse_expression
 from pappi.values import SECOND, Kind
 
 HERE = Position("file.yaml", 7, 20)

@@ -39,7 +39,7 @@ from pappi.ppinot import (
     check_catalogue,
     ignored_by_java,
 )
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Anchor, GroupTarget, Recent
 from pappi.ppinot.notations.java import read_java, write_java
 from pappi.values import (
@@ -514,13 +514,15 @@ def test_labels_of_other_measures_are_shown() -> None:
 
 def test_groups_have_to_be_declared() -> None:
     by = {"kind": "DataMeasure", "dataContentSelection": {"selection": "channel"}}
-    measure = read(aggregated(time(), groupedBy=[by], keys=["web", "phone"])).measure
+    measure = read(aggregated(time(), groupedBy=[by], values=["web", "phone"])).measure
     assert isinstance(measure, AggregatedMeasure)
     assert measure.grouping is not None
     assert measure.grouping.keys == ("web", "phone")
+    as_once = aggregated(time(), groupedBy=[by], keys=["web", "phone"])
+    assert read(as_once).measure == measure
     (found,) = problems(document(ppi(aggregated(time(), groupedBy=[by]))))
     assert "they must not depend on the data" in found
-    (found,) = problems(document(ppi(aggregated(time(), groupedBy=[by, by], keys=["a"]))))
+    (found,) = problems(document(ppi(aggregated(time(), groupedBy=[by, by], values=["a"]))))
     assert "one attribute only" in found
 
 
@@ -567,7 +569,7 @@ def test_a_reference_point_is_the_anchor_of_a_case() -> None:
 def test_targets_of_groups_and_tolerated_values_are_written_as_in_a_catalogue() -> None:
     by = {"kind": "DataMeasure", "dataContentSelection": {"selection": "channel"}}
     found = read(
-        aggregated(time(unitOfMeasure="seconds"), groupedBy=[by], keys=["web"]),
+        aggregated(time(unitOfMeasure="seconds"), groupedBy=[by], values=["web"]),
         catalogue={
             "target": {
                 "groups": {"web": "at least 3"},

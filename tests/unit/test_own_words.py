@@ -221,7 +221,7 @@ def test_no_sentence_takes_long(between: str) -> None:
 
 def test_declared_groups_and_targets_stand_in_the_yaml() -> None:
     reading = best("percentage of approved claims by channel, quarterly, should be at least 80 %")
-    assert "by: {data: channel, keys: [web, phone]}" in reading.yaml
+    assert "by: {data: channel, values: [web, phone]}" in reading.yaml
     assert "target: at least 80 %" in reading.yaml
     assert "scope: every quarter" in reading.yaml
 

@@ -204,7 +204,7 @@ def test_bounds_that_no_float_can_tell_apart_are_refused() -> None:
 
 
 def test_measures_grouped_differently_cannot_be_released_together() -> None:
-    grouped = f"{{sum: {COUNT_B}, by: {{data: channel, keys: [web]}}}}"
+    grouped = f"{{sum: {COUNT_B}, by: {{data: channel, values: [web]}}}}"
     mixed = ppi(
         f"measure: {{derive: a / b, a: {{sum: {COUNT_A}}}, b: {grouped}}}\n"
         "    bounds: {a: [0, 1], b: [0, 2]}"

@@ -37,8 +37,8 @@ from pappi.ppinot import (
     TruthLiteral,
     from_ppinot4py,
 )
-from pappi.ppinot.expressions.evaluation import ValuesByName
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.evaluation import ValuesByName
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Grouping
 from pappi.values import UNIT_INTERVAL, CaseBorder, WorkingCalendar, parse_calendar, working_days_of
 from tests.engines.reference import Case
@@ -146,7 +146,7 @@ def test_aggregates_filters_and_groups_are_read() -> None:
     share = model.DerivedMeasure("n > 0", {"n": model.CountMeasure(A)})
     grouper = model.DataMeasure("channel")
     found = from_ppinot4py(
-        model.AggregatedMeasure(model.CountMeasure(A), " p90 ", grouper, share), keys=["web"]
+        model.AggregatedMeasure(model.CountMeasure(A), " p90 ", grouper, share), values=["web"]
     )
     condition = DerivedSingleInstance(
         parse_expression("n > 0"), (("n", CountMeasure(onset('activity == "A"'))),)
@@ -364,9 +364,9 @@ def test_what_means_something_else_or_nothing_is_refused(measure: object, messag
 
 
 @pytest.mark.parametrize("keys", ["web", ["web", "web"], [1], {"web": 1}])
-def test_keys_are_a_list_of_texts(keys: Any) -> None:  # noqa: ANN401
+def test_groups_are_a_list_of_texts(keys: Any) -> None:  # noqa: ANN401
     with pytest.raises(UsageError):
-        from_ppinot4py(T, keys=keys)
+        from_ppinot4py(T, values=keys)
 
 
 def test_a_measure_that_contains_itself_is_refused() -> None:

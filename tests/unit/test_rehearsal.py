@@ -185,7 +185,7 @@ def test_every_kind_of_measure_is_rehearsed_on_the_example_logs(
 
 
 def test_groups_have_cases_also_where_their_keys_are_not_declared(workspace: Workspace) -> None:
-    by = 'by: {data: customer, keys: ["k1", "nobody else has this"]}'
+    by = 'by: {data: customer, values: ["k1", "nobody else has this"]}'
     asked = catalogue_of(definitions((f"measure: {{number: cases, {by}}}",)))
     (series,) = workspace.checkpoint().rehearse(asked, "50")
     counted = Counter[str | None]()

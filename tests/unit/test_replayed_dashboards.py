@@ -140,7 +140,7 @@ def test_only_so_much_is_kept_in_memory(tmp_path: Path) -> None:
 
 def of_many_groups(number: int) -> str:
     keys = ", ".join(f"group {number} {key}" for key in range(1_000))
-    share = f"{{condition: {{activity: Pay}}}}, by: {{data: channel, keys: [{keys}]}}"
+    share = f"{{condition: {{activity: Pay}}}}, by: {{data: channel, values: [{keys}]}}"
     return f"log: small\nppis: [{{id: paid, epsilon: 0.1, measure: {{share: {share}}}}}]\n"
 
 

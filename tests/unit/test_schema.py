@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from pappi.errors import DefinitionError, Problem
 from pappi.ppinot import ScalarNode, parse_catalogue, read_document
 from pappi.ppinot.notations.document import ListNode, MapNode, Node
-from pappi.ppinot.notations.yaml.catalogue import catalogue_schema
+from pappi.ppinot.notations.yaml import catalogue_schema
 
 ROOT = Path(__file__).parents[2]
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | float | bool | None"
@@ -29,7 +29,7 @@ ppis:
     name: A
     measure:
       derive: x + z
-      x: {sum: {count: true}, where: {data: ok}, by: {data: c, keys: [p, 1, true]}}
+      x: {sum: {count: true}, where: {data: ok}, by: {data: c, values: [p, 1, true]}}
       z: {derive: y, y: {mean: {data: {attribute: a, pick: last, when: a > 1}}, bounds: [0, 1.5]}}
     bounds: {x: [0, 5], value: [0, 100]}
     target: between 1 and 2
@@ -66,7 +66,7 @@ ppis:
           cycles: mean
           open: no value
           calendar: office
-      by: {data: c, keys: [web, 1, phone]}
+      by: {data: c, values: [web, 1, phone]}
     bounds: [0 days, 2 days]
     target:
       groups:

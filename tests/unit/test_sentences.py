@@ -39,25 +39,19 @@ from pappi.ppinot import (
     Target,
     TimeMeasure,
     from_ppinot4py,
+    grammar,
     parse_catalogue,
     phrase,
     read_definitions,
     sentence,
 )
-from pappi.ppinot.expressions import grammar
-from pappi.ppinot.expressions.grammar import parse_expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.model import Measure, Recent
-from pappi.ppinot.notations import document
-from pappi.ppinot.notations.sentences import (
-    PPINOT4PY,
-    Dialect,
-    parse_measure,
-    parse_sentence,
-    read_template,
-    template,
-    words,
-    write_template,
-)
+from pappi.ppinot.notations import document, template
+from pappi.ppinot.notations import sentence_phrases as words
+from pappi.ppinot.notations.sentence_phrases import Dialect
+from pappi.ppinot.notations.sentences import PPINOT4PY, parse_measure, parse_sentence
+from pappi.ppinot.notations.template import read_template, write_template
 from pappi.values import UNIT_INTERVAL, Calendar, CaseBorder, Grid, parse_calendar
 from tests.work import calls_in
 
@@ -327,7 +321,7 @@ THEIRS = replace(
 
 @pytest.mark.parametrize("measure", FOREIGN, ids=str)
 def test_what_ppinot4py_says_means_the_same(measure: object) -> None:
-    expected = from_ppinot4py(measure, keys=["a", "b"])
+    expected = from_ppinot4py(measure, values=["a", "b"])
     assert parse_measure(str(measure), THEIRS) == expected
 
 
@@ -516,7 +510,10 @@ REFUSED = [
     ),
     (
         ("the sum duration between the pairs of time instants when the case starts and when x"),
-        "1:1: error: a case starts and ends only once, so it has no pairs",
+        (
+            "1:1: error: a case starts and ends only once, so it has no cycles of pairs (name an "
+            "activity, or measure without cycles)"
+        ),
     ),
     (
         "the number of times amount >",
@@ -654,7 +651,7 @@ ppis:
       share:
         derive: duration < 90 days
         duration: {time: {from: {activity: Create Fine}, to: {activity: Payment}}}
-      by: {data: article, keys: ["157", "7"]}
+      by: {data: article, values: ["157", "7"]}
     target:
       groups: {"7": between 60 and 90 %}
       otherwise: {green: at least 80 %, amber: at least 70 %}

@@ -364,7 +364,7 @@ def test_under_replace_a_class_that_a_case_can_leave_is_drawn_at_half(tmp_path: 
 def test_groups_are_cells_of_their_own(session: LocalSession) -> None:
     text = SET.replace(
         '{share: {condition: activity == "Reject"}}',
-        '{share: {condition: activity == "Reject"}, by: {data: channel, keys: [web, phone]}}',
+        '{share: {condition: activity == "Reject"}, by: {data: channel, values: [web, phone]}}',
     )
     quotes = {quote.ppi: quote for quote in session.preview(parse_catalogue(text))}
     assert quotes["rejected"].together == ()

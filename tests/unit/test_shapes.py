@@ -20,6 +20,7 @@ from pappi.ppinot import (
     read_document,
     write_yaml,
 )
+from pappi.ppinot.notations import yaml as notation
 from pappi.ppinot.notations.document import yaml_text
 from pappi.ppinot.notations.shapes import (
     ByForm,
@@ -30,7 +31,6 @@ from pappi.ppinot.notations.shapes import (
     Unwritable,
     record_of,
 )
-from pappi.ppinot.notations.yaml import catalogue as notation
 
 
 @dataclass(frozen=True)

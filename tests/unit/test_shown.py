@@ -471,7 +471,7 @@ def test_smoothing_leaves_what_shares_figures_alone(session: LocalSession) -> No
 # --- what cannot be shown ------------------------------------------------------------------------
 
 MEAN = "measure: {mean: {data: damage}}, bounds: [0, 10]"
-BY = "measure: {mean: {data: damage}, by: {data: channel, keys: [web, phone]}}, bounds: [0, 10]"
+BY = "measure: {mean: {data: damage}, by: {data: channel, values: [web, phone]}}, bounds: [0, 10]"
 
 
 @pytest.mark.parametrize(
@@ -547,7 +547,7 @@ PHRASES = (
 
 @pytest.mark.parametrize("phrase", PHRASES)
 def test_every_notation_that_is_written_reads_views_back(phrase: str) -> None:
-    by = "measure: {mean: {data: damage}, by: {data: channel, keys: [web, phone]}}"
+    by = "measure: {mean: {data: damage}, by: {data: channel, values: [web, phone]}}"
     aims = "target: {green: below 3, amber: below 5}"
     ppi = f"{{id: a, {by}, bounds: [0, 10], show: {phrase!r}, {aims}}}"
     catalogue = parse_catalogue(f"log: small\nppis:\n  - {ppi}\n")

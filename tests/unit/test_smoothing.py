@@ -94,7 +94,7 @@ ppis:
   - id: by-channel
     measure:
       share: {condition: activity == "Reject"}
-      by: {data: channel, keys: [web, phone, letter]}
+      by: {data: channel, values: [web, phone, letter]}
     scope: every month
 """
 

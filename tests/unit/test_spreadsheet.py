@@ -23,7 +23,7 @@ ppis:
   - id: sojourn
     measure:
       mean: {time: {from: case start, to: case end}, unit: days}
-      by: {data: channel, keys: ["=1+1", "web"]}
+      by: {data: channel, values: ["=1+1", "web"]}
     bounds: [0 days, 10 days]
     scope: {every: month}
 """

@@ -21,8 +21,10 @@ HEAVY = ("duckdb", "sqlglot", "pyarrow", "pappi.engine", "pappi.audit")
 OTHER_NOTATIONS = (
     "pappi.ppinot.notations.bpmn",
     "pappi.ppinot.notations.java",
+    "pappi.ppinot.notations.java_fields",
+    "pappi.ppinot.notations.java_measures",
     "pappi.ppinot.notations.builder",
-    "pappi.ppinot.notations.sentences.template",
+    "pappi.ppinot.notations.template",
 )
 UNUSED = (
     "pappi.custody",
@@ -48,7 +50,7 @@ ppis:
     bounds: [0, 1000]
     scope: whole time
   - id: rejected
-    measure: {share: {condition: {activity: Reject}}, by: {data: channel, keys: [web]}}
+    measure: {share: {condition: {activity: Reject}}, by: {data: channel, values: [web]}}
     scope: every month
   - id: rate
     measure: {derive: a / b, a: {sum: {count: {activity: Pay}}}, b: {sum: {data: damage}}}

@@ -24,8 +24,8 @@ ppis:
   - id: rejected
     measure:
       derive: 100 * no / all_of_them
-      no: {sum: {count: activity == "Reject"}, by: {data: channel, keys: [web, phone]}}
-      all_of_them: {sum: {count: activity == "Receive"}, by: {data: channel, keys: [web, phone]}}
+      no: {sum: {count: activity == "Reject"}, by: {data: channel, values: [web, phone]}}
+      all_of_them: {sum: {count: activity == "Receive"}, by: {data: channel, values: [web, phone]}}
     bounds: {no: [0, 1], all_of_them: [0, 1]}
 """
     (ppi,) = parse_catalogue(text, "t.yaml").ppis

@@ -348,7 +348,7 @@ def below(limit: float) -> Target:
 
 
 BY_CHANNEL = (
-    f"measure: {{mean: {TIME}, by: {{data: channel, keys: [web, phone, letter]}}}}",
+    f"measure: {{mean: {TIME}, by: {{data: channel, values: [web, phone, letter]}}}}",
     "bounds: [0 days, 10 days]",
 )
 ALL_CASES = (f"measure: {{mean: {TIME}}}", "bounds: [0 days, 10 days]")

@@ -7,16 +7,19 @@ paid: Pay claim
 from __future__ import annotations
 
 from pappi.errors import DefinitionError, Position, Problem
+from pappi.ppinot.expressions import activity_of, is_activity
 from pappi.ppinot.model import (
     EVERY_MONTH,
+    ID,
     AggregatedMeasure,
     Aggregation,
     Catalogue,
     ConditionMeasure,
     Occurs,
     Ppi,
+    usual_bounds,
+    usual_unit,
 )
-from pappi.ppinot.notations.common import ID, activity_of, is_activity, usual_bounds, usual_unit
 from pappi.values import quoted
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from pappi.mechanisms import mechanism_names
 from pappi.ppinot import Function
-from pappi.ppinot.expressions.grammar import KEYWORDS
-from pappi.ppinot.notations.sentences.template import Key
-from pappi.ppinot.notations.yaml.catalogue import catalogue_schema
+from pappi.ppinot.grammar import KEYWORDS
+from pappi.ppinot.notations.template import Key
+from pappi.ppinot.notations.yaml import catalogue_schema
 from pappi.values import DURATIONS, Calendar
 from tools.docs.markdown import code, joined, sentence, table
 

@@ -238,7 +238,7 @@ def _number(name: str, bounds: tuple[str, ...]) -> _Suggested:
 def _groups(log: PublicLog) -> Iterator[_Suggested]:
     for name, keys in list(log.vocabulary.keys.items())[:1]:
         listed = ", ".join(map(quoted_text, keys[:_MOST_KEYS]))
-        by = f"by: {{data: {quoted_text(name)}, keys: [{listed}]}}"
+        by = f"by: {{data: {quoted_text(name)}, values: [{listed}]}}"
         yield _Suggested(
             _id(f"cases-by-{name}"),
             f"Number of cases by {name}",

@@ -1,7 +1,8 @@
 """PPINOT: what a process performance indicator is, and how it is written.
 
     model        measures, scopes, targets: typed, immutable, with what holds of them without data
-    expressions  the closed grammar of conditions and formulas
+    expressions  the closed grammar of conditions and formulas: its syntax and kinds of values;
+                 `grammar` reads and writes them, `evaluation` gives their value
     checks       every problem of a definition against a log's public vocabulary
     canonical    one form for each query: default bounds, the reduced form, what a key hashes
     tree         the composition tree, admissible sets, aggregates, and what is computed above them
@@ -25,8 +26,7 @@ from pappi.ppinot.canonical import (
     with_default_bounds,
 )
 from pappi.ppinot.checks import check_catalogue, require_sound
-from pappi.ppinot.expressions.grammar import render
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     AnyLiteral,
     Apply,
     Binary,
@@ -45,6 +45,7 @@ from pappi.ppinot.expressions.nodes import (
     TextLiteral,
     TruthLiteral,
 )
+from pappi.ppinot.grammar import render
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -106,7 +107,7 @@ from pappi.ppinot.notations.shapes import (
     Written,
     one_word_of,
 )
-from pappi.ppinot.notations.yaml.catalogue import catalogue_from, parse_catalogue, write_yaml
+from pappi.ppinot.notations.yaml import parse_catalogue, write_yaml
 from pappi.ppinot.tree import (
     ROOT,
     VALUE,
@@ -129,13 +130,11 @@ from pappi.ppinot.tree import (
     values_above,
 )
 from pappi.ppinot.views import (
-    Against,
     Between,
     Change,
     Comparing,
     Rolling,
     ToDate,
-    View,
     added_up,
     compared_pairs,
     parse_view,

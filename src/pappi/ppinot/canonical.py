@@ -18,8 +18,8 @@ from datetime import date
 from enum import Enum
 from fractions import Fraction
 
-from pappi.ppinot.expressions import nodes
-from pappi.ppinot.expressions.nodes import Binary, IsMissing, Name, Not, Operator
+from pappi.ppinot import expressions
+from pappi.ppinot.expressions import Binary, IsMissing, Name, Not, Operator
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -93,7 +93,9 @@ def reduced_form(ppi: Ppi, log_anchor: CaseBorder) -> Ppi:
 
     def reduced(_: str, measure: AggregatedMeasure) -> AggregatedMeasure:
         if measure.function is Aggregation.COUNT:
-            measure = _as_sum(measure)
+            present = DerivedSingleInstance(Not(IsMissing(Name("x"))), (("x", measure.base),))
+            ones = EVERY_CASE if is_total(measure.base) else present
+            measure = replace(measure, function=Aggregation.SUM, base=ones, bounds=UNIT_INTERVAL)
         return replace(measure, filter=_both(scope.cases, measure.filter))
 
     measure = with_aggregated(ppi.measure, reduced)
@@ -108,12 +110,6 @@ def anchor_time(anchor: Anchor) -> DataMeasure:
     return DataMeasure("timestamp", anchor.pick, anchor.moment)
 
 
-def _as_sum(measure: AggregatedMeasure) -> AggregatedMeasure:
-    present = DerivedSingleInstance(Not(IsMissing(Name("x"))), (("x", measure.base),))
-    base = EVERY_CASE if is_total(measure.base) else present
-    return replace(measure, function=Aggregation.SUM, base=base, bounds=UNIT_INTERVAL)
-
-
 def with_counts(ppi: Ppi) -> Ppi:
     """The same PPI; numbers of cases are written as people ask for them, not as sums."""
 
@@ -125,7 +121,7 @@ def with_counts(ppi: Ppi) -> Ppi:
 
 
 def _counted(measure: AggregatedMeasure) -> SingleInstance | None:
-    """Of which the cases are counted that have it: `_as_sum` backwards."""
+    """Of which the cases are counted that have it: what `reduced_form` made of it backwards."""
     if measure.function is not Aggregation.SUM or measure.bounds != UNIT_INTERVAL:
         return None
     if measure.base == EVERY_CASE:
@@ -171,19 +167,19 @@ def _form(
 
 FORMS: Mapping[type, Form] = {
     # Conditions and formulas.
-    nodes.NumberLiteral: _form("Number", "value"),
-    nodes.TextLiteral: _form("Text", "value"),
-    nodes.TruthLiteral: _form("Truth", "value"),
-    nodes.DurationLiteral: _form("Duration", "microseconds"),
-    nodes.InstantLiteral: _form("Instant", "ts_us"),
-    nodes.Name: _form("Name", "name"),
-    nodes.Negate: _form("Negate", "operand"),
-    nodes.Not: _form("Not", "operand"),
-    nodes.Binary: _form("Binary", "operator", "left", "right"),
-    nodes.OneOf: _form("OneOf", "operand", "choices"),
-    nodes.IsMissing: _form("IsMissing", "operand"),
-    nodes.Choose: _form("Choose", "condition", "then", "otherwise"),
-    nodes.Apply: _form("Apply", "function", "arguments"),
+    expressions.NumberLiteral: _form("Number", "value"),
+    expressions.TextLiteral: _form("Text", "value"),
+    expressions.TruthLiteral: _form("Truth", "value"),
+    expressions.DurationLiteral: _form("Duration", "microseconds"),
+    expressions.InstantLiteral: _form("Instant", "ts_us"),
+    expressions.Name: _form("Name", "name"),
+    expressions.Negate: _form("Negate", "operand"),
+    expressions.Not: _form("Not", "operand"),
+    expressions.Binary: _form("Binary", "operator", "left", "right"),
+    expressions.OneOf: _form("OneOf", "operand", "choices"),
+    expressions.IsMissing: _form("IsMissing", "operand"),
+    expressions.Choose: _form("Choose", "condition", "then", "otherwise"),
+    expressions.Apply: _form("Apply", "function", "arguments"),
     # Events.
     Occurs: _form("Occurs", "condition", "occurrence", "among"),
     EventSequence: _form("Sequence", "first", "then", "order"),

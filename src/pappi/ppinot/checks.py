@@ -13,9 +13,9 @@ from dataclasses import replace
 from itertools import islice
 
 from pappi.errors import DefinitionError, Position, Problem
-from pappi.ppinot.expressions.kinds import kind_of, mismatch_hint, with_article
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     NOWHERE,
+    TRANSITION_ATTRIBUTE,
     Binary,
     Expression,
     Name,
@@ -23,8 +23,11 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
     children,
+    kind_of,
+    mismatch_hint,
     names_in,
     walk,
+    with_article,
 )
 from pappi.ppinot.model import (
     EVENT_NAMES,
@@ -50,6 +53,7 @@ from pappi.ppinot.model import (
     TimeMeasure,
     Wanted,
     measure_kind,
+    time_problem,
     variable_kinds,
 )
 from pappi.ppinot.tree import aggregated_measures
@@ -77,7 +81,6 @@ from pappi.values import (
 MAX_PROBLEMS = 200
 
 ACTIVITY = "activity"
-TRANSITION = "lifecycle:transition"
 _NO_TRANSITIONS = (
     "the log records no transitions: ask for the activity alone; convert other notations with "
     "--no-lifecycle"
@@ -297,7 +300,7 @@ class _Checker:
                 continue
             if node.position == problem.position and node.name in activities:
                 return replace(problem, hint=f'write activity == "{node.name}"')
-            if node.name == TRANSITION and TRANSITION not in self._names:
+            if node.name == TRANSITION_ATTRIBUTE and TRANSITION_ATTRIBUTE not in self._names:
                 return replace(problem, hint=_NO_TRANSITIONS)
         return problem
 
@@ -332,13 +335,9 @@ def _border_problems(measure: SingleInstance, position: Position) -> Iterator[Pr
     if not isinstance(measure, TimeMeasure):
         return
     start, end = measure.start, measure.end
-    borders = isinstance(start, CaseBorder) or isinstance(end, CaseBorder)
-    if start is CaseBorder.END or end is CaseBorder.START:
-        message = "time cannot be measured from the end of a case or up to its start"
-        yield Problem(position, message, "swap the two ends")
-    elif borders and measure.cycles is not None:
-        message = "a case starts and ends only once, so it has no cycles"
-        yield Problem(position, message, "name an activity, or measure without cycles")
+    message, hint = time_problem(start, end, measure.cycles, measure.running)
+    if message:
+        yield Problem(position, message, hint)
     elif (start is CaseBorder.START and measure.start_pick is Pick.LAST) or (
         end is CaseBorder.END and measure.end_pick is Pick.FIRST
     ):

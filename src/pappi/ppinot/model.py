@@ -10,15 +10,17 @@ shares. `Ppi.unit` says how to show it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from fractions import Fraction
 from functools import reduce
+from itertools import islice
 
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
+    MAX_SUGGESTED,
     Apply,
     Binary,
     Choose,
@@ -31,12 +33,15 @@ from pappi.ppinot.expressions.nodes import (
     OneOf,
     Operator,
     TruthLiteral,
+    kind_of,
 )
 from pappi.ppinot.views import Comparing, View
 from pappi.values import (
+    HOURS,
     NUMBER,
     PERCENT,
     PERCENTAGE_POINTS,
+    UNIT_INTERVAL,
     Bounds,
     By,
     Calendar,
@@ -47,6 +52,7 @@ from pappi.values import (
     Unit,
     Vocabulary,
     WorkingCalendar,
+    quoted,
 )
 
 # --- instants and conditions on events ------------------------------------------------
@@ -155,6 +161,22 @@ class TimeMeasure:
     open_cycle: OpenCycle = OpenCycle.LEFT_OUT
     running: Expression | None = None
     calendar: WorkingCalendar | None = None
+
+
+def time_problem(
+    start: Moment, end: Moment, cycles: Cycles | None, running: Expression | None
+) -> tuple[str, str]:
+    """What is wrong with such a time, and what to do about it; empty if nothing is."""
+    if start is CaseBorder.END or end is CaseBorder.START:
+        message = "time cannot be measured from the end of a case or up to its start"
+        return message, "swap the two ends"
+    if cycles is not None and (isinstance(start, CaseBorder) or isinstance(end, CaseBorder)):
+        message = "a case starts and ends only once, so it has no cycles of pairs"
+        return message, "name an activity, or measure without cycles"
+    if cycles is not None and running is not None:
+        message = "the time of cycles cannot be counted only 'while' a condition holds"
+        return message, "remove the condition, or measure without cycles"
+    return "", ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,6 +378,14 @@ class Recent:
 
 
 @dataclass(frozen=True, slots=True)
+class Instant:
+    """An instant of a case as it is written; `pick` is which of several, if that is said."""
+
+    moment: Moment
+    pick: Pick | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Anchor:
     """The instant of a case that decides in which period it lies."""
 
@@ -395,6 +425,45 @@ MAX_COUNT = 366
 MAX_PERIODS = 5_000
 EVERY_MONTH = Scope(Grid(Calendar.MONTH))
 """The scope of a PPI that names none."""
+
+
+_SHORTEST_DAYS = {
+    Calendar.DAY: 1,
+    Calendar.WEEK: 7,
+    Calendar.MONTH: 28,
+    Calendar.QUARTER: 90,
+    Calendar.YEAR: 365,
+}
+
+
+def has_too_many_periods(grid: Grid, first: date, until: date) -> bool:
+    """Whether a scope between two days is cut into more periods than anybody is answered."""
+    return (until - first).days > MAX_PERIODS * _SHORTEST_DAYS[grid.unit] * grid.count
+
+
+def day_of_scope(written: str) -> date:
+    """A day that a scope may name; ValueError says what is wrong with it."""
+    try:
+        day = date.fromisoformat(written)
+    except ValueError:
+        raise ValueError(f"{quoted(written)} is not a valid date") from None
+    if not FIRST_DAY <= day <= LAST_DAY:
+        years = f"{FIRST_DAY.year} and {LAST_DAY.year}"
+        raise ValueError(f"a scope must lie between the years {years}")
+    return day
+
+
+def scope_problem(
+    grid: Grid | None, start: date | None, until: date | None, recent: Recent | None
+) -> str:
+    """What is wrong with the time of a scope; empty if nothing is."""
+    if recent and (start or until):
+        return "a scope is about recent time, or about the time between two days, not both"
+    if start and until and until <= start:
+        return "the scope ends before it begins"
+    if start and until and grid and has_too_many_periods(grid, start, until):
+        return f"this scope has more than {MAX_PERIODS:,} periods"
+    return ""
 
 
 class Wanted(StrEnum):
@@ -502,6 +571,10 @@ def base_query(ppi: Ppi) -> Ppi:
     return replace(ppi, show=None, written=ppi, target=None, tolerated=None, group_targets=())
 
 
+ID = re.compile(r"[A-Za-z][A-Za-z0-9_\-]{0,63}")
+"""The id of a PPI."""
+
+
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """PPIs about one log; with a `total`, all of them together have that ε in each block."""
@@ -524,13 +597,6 @@ EVENT_NAMES: Mapping[str, Kind] = {"activity": Kind.TEXT, "timestamp": Kind.TIME
 _LOSSY = (Operator.MULTIPLY, Operator.DIVIDE, Operator.REMAINDER)
 
 
-def attribute_kind(attribute: str, vocabulary: Vocabulary | None) -> Kind | None:
-    """The kind of an event attribute; None if it is unknown or not declared."""
-    if attribute in EVENT_NAMES:
-        return EVENT_NAMES[attribute]
-    return vocabulary.attributes.get(attribute) if vocabulary else None
-
-
 def measure_kind(measure: Measure, vocabulary: Vocabulary | None) -> Kind | None:
     """The kind of a measure's value; None if it depends on attributes not declared."""
     match measure:
@@ -540,8 +606,9 @@ def measure_kind(measure: Measure, vocabulary: Vocabulary | None) -> Kind | None
             return Kind.DURATION
         case ConditionMeasure() | StateMeasure():
             return Kind.TRUTH
-        case DataMeasure():
-            return attribute_kind(measure.attribute, vocabulary)
+        case DataMeasure(attribute=attribute):
+            declared = vocabulary.attributes if vocabulary else {}
+            return EVENT_NAMES.get(attribute, declared.get(attribute))
         case AggregatedMeasure() if measure.function is Aggregation.COUNT:
             return Kind.NUMBER
         case AggregatedMeasure():
@@ -616,3 +683,42 @@ def _is_total(expression: Expression, names: Mapping[str, bool]) -> bool:
             return all(_is_total(argument, names) for argument in expression.arguments)
         case _:
             return True
+
+
+def misplaced_parts(
+    variables: Iterable[tuple[str, MultiInstance]],
+) -> Iterator[tuple[str, AggregatedMeasure, str, list[str]]]:
+    """The variables that are called part of what is no other sum of the formula.
+
+    Each with its measure, what it is called part of, and the names of some sums there are.
+    """
+    aggregated = {name: it for name, it in variables if isinstance(it, AggregatedMeasure)}
+    sums = {name: it for name, it in aggregated.items() if it.function is Aggregation.SUM}
+    for name, measure in aggregated.items():
+        whole = measure.within
+        if whole is not None and (whole == name or whole not in sums):
+            yield name, measure, whole, list(islice(sums, MAX_SUGGESTED))
+
+
+def usual_bounds(function: Aggregation, base: SingleInstance) -> Bounds | None:
+    """What a case can contribute where nothing is said: truth values are 0 or 1."""
+    counted = function in (Aggregation.SHARE, Aggregation.COUNT)
+    is_truth = counted or measure_kind(base, None) is Kind.TRUTH
+    return UNIT_INTERVAL if is_truth else None
+
+
+def usual_unit(measure: MultiInstance) -> Unit:
+    """The unit of a measure for which none is named."""
+    if measure_kind(measure, None) is Kind.DURATION:
+        return HOURS
+    is_share = isinstance(measure, AggregatedMeasure) and measure.function is Aggregation.SHARE
+    return PERCENT if is_share else NUMBER
+
+
+def is_proportion(measure: MultiInstance) -> bool:
+    """Whether the value is the part of the cases for which something is true."""
+    if not isinstance(measure, AggregatedMeasure):
+        return False
+    is_mean = measure.function is Aggregation.MEAN
+    of_truth = is_mean and measure_kind(measure.base, None) is Kind.TRUTH
+    return of_truth or measure.function is Aggregation.SHARE

@@ -22,8 +22,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pappi.ppinot.expressions.evaluation import bound, evaluate
-from pappi.ppinot.expressions.nodes import Binary, Expression, Name, NumberLiteral, Operator, walk
+from pappi.ppinot.evaluation import bound, evaluate
+from pappi.ppinot.expressions import Binary, Expression, Name, NumberLiteral, Operator, walk
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,

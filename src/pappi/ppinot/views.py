@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
-from pappi.ppinot.expressions.grammar import quote_text
+from pappi.ppinot.grammar import quote_text
 from pappi.values import By, Calendar, Grid, Period
 
 

@@ -10,12 +10,18 @@ known ending, are told by what they hold. In Python, definitions can also be a d
 YAML, or be built (`builder`); measures of ppinot4py are read from its `objects`.
 
 No notation knows another, except that a BPMN model draws the objects which PPINOT JSON writes out,
-and that what these have no words for is written as in a catalogue. What they share:
+and that what these have no words for is written as in a catalogue. Each is in modules of its own:
+
+    yaml         catalogues, PPIs, scopes; measures and conditions in `yaml_measures`
+    java         documents, PPIs, scopes; `java_measures`, and the look-up of fields, `java_fields`
+    sentences    measures and scopes, made of `sentence_phrases`; whole catalogues: `template`
+    bpmn, objects, builder
+
+What they share:
 
     document     texts into nodes, what is wrong with them, and YAML and JSON as they are laid out
     shapes       the small language that describes a notation once: it reads, writes, makes a schema
     quantities   numbers with units: bounds, epsilon, units, targets
-    common       what all of them make alike
 """
 
 from __future__ import annotations
@@ -39,12 +45,7 @@ from pappi.ppinot.notations.document import (
     file_text,
     read_document,
 )
-from pappi.ppinot.notations.yaml.catalogue import (
-    catalogue_from,
-    parse_catalogue,
-    write_json,
-    write_yaml,
-)
+from pappi.ppinot.notations.yaml import catalogue_from, parse_catalogue, write_json, write_yaml
 from pappi.values import listed, quoted
 
 if TYPE_CHECKING:
@@ -96,8 +97,8 @@ FORMATS: dict[str, Format] = {
     "json": Format(whole_catalogue(parse_catalogue), write_json),
     "java": Format(_later("java", "read_java"), _later("java", "write_java")),
     "text": Format(
-        whole_catalogue(_later("sentences", "read_template")),
-        _later("sentences", "write_template"),
+        whole_catalogue(_later("template", "read_template")),
+        _later("template", "write_template"),
         (".txt",),
     ),
     "bpmn": Format(_later("bpmn", "read_bpmn"), endings=(".bpmn", ".xml")),
@@ -158,16 +159,12 @@ def definitions_in(
     elif isinstance(definitions, Catalogue):
         catalogue = definitions
     else:
-        catalogue = _built(definitions, log)
+        from pappi.ppinot.notations.builder import Indicator
+
+        if not isinstance(definitions, Indicator):
+            raise UsageError(f"a {type(definitions).__name__} is not a definition", hint=_WAYS)
+        catalogue = (definitions if log is None else definitions.about(log)).catalogue
     return ReadCatalogue(replace(catalogue, log=log) if log else catalogue)
-
-
-def _built(indicator: Indicator, log: str | None) -> Catalogue:
-    from pappi.ppinot.notations.builder import Indicator
-
-    if not isinstance(indicator, Indicator):
-        raise UsageError(f"a {type(indicator).__name__} is not a definition", hint=_WAYS)
-    return (indicator if log is None else replace(indicator, log=log)).catalogue
 
 
 _WAYS = (

@@ -6,24 +6,26 @@ mean is said once, in `notations.java`; problems carry the line of the XML eleme
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from xml.parsers import expat
 
 from pappi.errors import Position
-from pappi.ppinot.expressions.grammar import refusal
+from pappi.ppinot.grammar import refusal
 from pappi.ppinot.notations.document import (
     MAX_FILE,
     BrokenNode,
-    ListNode,
     MapNode,
     Node,
     Problems,
     ReadCatalogue,
-    ScalarNode,
+    list_node,
+    map_node,
+    text_node,
 )
-from pappi.ppinot.notations.java.conditions import (
+from pappi.ppinot.notations.java import reading_of
+from pappi.ppinot.notations.java_measures import (
     BPMN,
     DATA,
     GENERIC,
@@ -32,7 +34,6 @@ from pappi.ppinot.notations.java.conditions import (
     STATE,
     STATES,
 )
-from pappi.ppinot.notations.java.documents import reading_of
 from pappi.values import quoted
 
 NAMESPACE = "http://www.isa.us.es/ppinot"
@@ -58,7 +59,7 @@ def read_bpmn(
     if not ppis and not problems.found:
         problems.add(model.sets[0][1].position, "this set of PPIs is empty")
     place = Position(file, 1, 1)
-    root = _record({"ppis": _listing(ppis, place)}, place)
+    root = map_node({"ppis": list_node(ppis, place)}, place)
     unread = chain.from_iterable(element.unread() for _, element in model.sets)
     return reading_of(root, log, problems, lifecycle=lifecycle, lost_before=unread)
 
@@ -282,7 +283,7 @@ class _Translation:
             "scope": self._scope(ppi),
             "process": self._process,
         }
-        return _record(fields, ppi.position)
+        return map_node(fields, ppi.position)
 
     def _measured(self, ppi: Element) -> Node:
         reference = ppi.get("measuredby")
@@ -307,7 +308,7 @@ class _Translation:
             # A PPI says its process itself; a measure that becomes one has to.
             "process": "" if self._ppis or depth else self._process,
         }
-        return _record({**described, **self._fields(measure, depth)}, measure.position)
+        return map_node({**described, **self._fields(measure, depth)}, measure.position)
 
     def _fields(self, measure: Element, depth: int) -> Members:
         """What is particular to the kind of measure."""
@@ -350,7 +351,7 @@ class _Translation:
             self._broken(measure, "two measures of a formula have the same variable")
         variables: Members = {to.get("variable"): self._referred(to, depth) for to in connectors}
         formula = measure.get("function")
-        return {"function": formula, "usedMeasureMap": _record(variables, measure.position)}
+        return {"function": formula, "usedMeasureMap": map_node(variables, measure.position)}
 
     def _aggregated(self, measure: Element, depth: int) -> Members:
         inner = next((child for child in measure.children if child.tag.endswith("measure")), None)
@@ -367,15 +368,15 @@ class _Translation:
         if not connectors:
             return {}
         place = connectors[0].position
-        keys = tuple(filter(None, map(str.strip, connectors[0].get("keys").split(","))))
+        listed = connectors[0].get("values") or connectors[0].get("keys")  # as it was called once
         by = [
-            _record({"kind": "DataMeasure", "dataContentSelection": _selection(to)}, to.position)
+            map_node({"kind": "DataMeasure", "dataContentSelection": _selection(to)}, to.position)
             for to in connectors
         ]
-        groups = keys or self._groups
+        groups = tuple(filter(None, map(str.strip, listed.split(",")))) or self._groups
         return {
-            "groupedBy": _listing(by, place),
-            "keys": _listing(groups, place) if groups else None,
+            "groupedBy": list_node(by, place),
+            "values": list_node(groups, place) if groups else None,
         }
 
     def _referred(self, connector: Element, depth: int) -> Node:
@@ -429,7 +430,7 @@ class _Translation:
             reference = quoted(connector.get("targetref"))
             message = f"the element {reference} has no name to look up in the log"
             return self._broken(connector, message)
-        return _record({"kind": INSTANT, **fields}, connector.position)
+        return map_node({"kind": INSTANT, **fields}, connector.position)
 
     def _state_of(self, connector: Element) -> Node:
         """In which state an element is."""
@@ -439,7 +440,7 @@ class _Translation:
         is_data = target.tag.startswith("data")
         state = _data_state(connector) if is_data else _state(connector, connector.get("state"))
         fields: Members = {"kind": STATE, "appliesTo": target.name, "state": state}
-        return _record(fields, connector.position)
+        return map_node(fields, connector.position)
 
     def _unknown_element(self, connector: Element) -> BrokenNode:
         reference = quoted(connector.get("targetref"))
@@ -457,7 +458,7 @@ class _Translation:
         if not simple:
             return None
         limits = {"refMin": simple.get("lowerbound"), "refMax": simple.get("upperbound")}
-        return _record(limits, simple.position)
+        return map_node(limits, simple.position)
 
     def _group_targets(self, ppi: Element) -> Node | None:
         """Targets of single groups, in the words of a catalogue."""
@@ -471,11 +472,11 @@ class _Translation:
                 self._broken(target, f"the group {quoted(value)} has two targets")
             words = f"at least {low}" if low else f"at most {high}"
             words = f"between {low} and {high}" if low and high else words
-            groups[value] = _scalar(words, target.position)
+            groups[value] = text_node(words, target.position)
         if not groups:
             return None
-        by_group = _record({"groups": _record(groups, ppi.position)}, ppi.position)
-        return _record({"target": by_group}, ppi.position)
+        by_group = map_node({"groups": map_node(groups, ppi.position)}, ppi.position)
+        return map_node({"target": by_group}, ppi.position)
 
     def _scope(self, ppi: Element) -> Node | None:
         scope = self._no_text(ppi, "scope")
@@ -487,7 +488,7 @@ class _Translation:
             return self._broken(chosen, message, "write simpleTimeFilter or lastInstancesFilter")
         kind, names = _SCOPES[chosen.tag]
         fields = {"kind": kind, **{name: chosen.get(name.lower()) for name in names}}
-        return _record(fields, chosen.position)
+        return map_node(fields, chosen.position)
 
     def _no_text(self, ppi: Element, key: str) -> Element | None:
         """The element of that name; an attribute would be a text."""
@@ -499,12 +500,12 @@ class _Translation:
 
 def _state(connector: Element, state: str) -> MapNode:
     key = GENERIC if state.upper() in _BORDERS.values() else BPMN
-    return _record({key: state}, connector.position)
+    return map_node({key: state}, connector.position)
 
 
 def _data_state(connector: Element) -> MapNode:
-    name = _record({"name": connector.get("state")}, connector.position)
-    return _record({DATA: name}, connector.position)
+    name = map_node({"name": connector.get("state")}, connector.position)
+    return map_node({DATA: name}, connector.position)
 
 
 def _property(connector: Element) -> MapNode | None:
@@ -514,11 +515,11 @@ def _property(connector: Element) -> MapNode | None:
     if not restriction and not states:
         return None
     fields: Members = {"kind": PROPERTY, "restriction": restriction, "states": states}
-    return _record(fields, connector.position)
+    return map_node(fields, connector.position)
 
 
 def _selection(connector: Element) -> MapNode:
-    return _record({"selection": connector.get("datacontentselection")}, connector.position)
+    return map_node({"selection": connector.get("datacontentselection")}, connector.position)
 
 
 # --- PPIs -----------------------------------------------------------------------------
@@ -550,7 +551,7 @@ def _texts(ppi: Element, tag: str, item: str) -> Node | None:
     else:
         written = [text.text for text in child.children if text.tag == item]
     texts = [text for text in written if text]
-    return _listing(texts, ppi.position) if texts else None
+    return list_node(texts, ppi.position) if texts else None
 
 
 def _composed(ppi: Element) -> list[Element]:
@@ -564,25 +565,3 @@ _SCOPES = {
     "simpletimefilter": ("SimpleTimeFilter", ("period", "frequency", "relative")),
     "lastinstancesfilter": ("LastInstancesFilter", ("numberOfInstances",)),
 }
-
-
-# --- nodes: each value stands where its element does ----------------------------------
-
-
-def _scalar(value: str, position: Position) -> ScalarNode:
-    return ScalarNode(value, position, plain=False, in_braces=False, origin=lambda _: position)
-
-
-def _record(fields: Mapping[str, str | Node | None], position: Position) -> MapNode:
-    """An object; what is empty is left out."""
-    entries = [
-        (_scalar(key, position), _scalar(value, position) if isinstance(value, str) else value)
-        for key, value in fields.items()
-        if value is not None and value != ""
-    ]
-    return MapNode(tuple(entries), position)
-
-
-def _listing(nodes: Sequence[Node | str], position: Position) -> ListNode:
-    items = (_scalar(node, position) if isinstance(node, str) else node for node in nodes)
-    return ListNode(tuple(items), position)

@@ -30,11 +30,10 @@ from decimal import Decimal
 from typing import overload
 
 from pappi.errors import DefinitionError, UsageError
-from pappi.ppinot.expressions.grammar import render
-from pappi.ppinot.expressions.nodes import Name, OneOf, TextLiteral
-from pappi.ppinot.model import Catalogue
-from pappi.ppinot.notations.common import ID
-from pappi.ppinot.notations.yaml.catalogue import catalogue_from, write_yaml
+from pappi.ppinot.expressions import Name, OneOf, TextLiteral
+from pappi.ppinot.grammar import render
+from pappi.ppinot.model import ID, Catalogue
+from pappi.ppinot.notations.yaml import catalogue_from, write_yaml
 from pappi.values import CaseBorder, Epsilon
 
 NumberOrDuration = str | int | float | Decimal | timedelta
@@ -260,12 +259,12 @@ class Indicator:
         """
         return self._measured(among=_truth(condition))
 
-    def by(self, attribute: str, *keys: str) -> Indicator:
+    def by(self, attribute: str, *values: str) -> Indicator:
         """One value for each of these values of an attribute, and for no others.
 
         >>> _ = mean(time()).by("channel", "web", "phone")
         """
-        return self._measured(by={"data": attribute, "keys": list(keys)})
+        return self._measured(by={"data": attribute, "values": list(values)})
 
     def within(
         self, low: NumberOrDuration, high: NumberOrDuration, *, loose: bool = False

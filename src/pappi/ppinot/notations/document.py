@@ -15,7 +15,7 @@ YAML, or an editor, would take it for something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from pappi.errors import DefinitionError, InputError, Position, Problem
-from pappi.ppinot.expressions.grammar import Origin, located
-from pappi.ppinot.model import Catalogue
+from pappi.ppinot.grammar import Origin, located
+from pappi.ppinot.model import Catalogue, Ppi
 from pappi.values import CONTROL, Epsilon, WorkingCalendar, quoted
 
 if TYPE_CHECKING:
@@ -124,6 +124,29 @@ class BrokenNode:
 Node = ScalarNode | ListNode | MapNode | BrokenNode
 
 
+def text_node(
+    text: str, position: Position, origin: Origin | None = None, *, plain: bool = False
+) -> ScalarNode:
+    """A text all of which stands at one place, unless `origin` says where each character does."""
+    return ScalarNode(text, position, plain, in_braces=False, origin=origin or (lambda _: position))
+
+
+def map_node(entries: Mapping[str, str | Node | None], position: Position) -> MapNode:
+    """A mapping of nodes, and of texts that stand where it does; what is empty is left out."""
+    given = {key: node for key, node in entries.items() if node is not None and node != ""}
+    nodes = {
+        key: text_node(node, position) if isinstance(node, str) else node
+        for key, node in given.items()
+    }
+    named = ((text_node(key, node.position), node) for key, node in nodes.items())
+    return MapNode(tuple(named), position)
+
+
+def list_node(nodes: Iterable[Node | str], position: Position) -> ListNode:
+    items = (text_node(node, position) if isinstance(node, str) else node for node in nodes)
+    return ListNode(tuple(items), position)
+
+
 def describe(node: Node) -> str:
     """What stands at a place, for messages."""
     match node:
@@ -152,11 +175,34 @@ class Problems:
     def add(self, position: Position, message: str, hint: str = "") -> None:
         self.extend([Problem(position, message, hint)])
 
+    def require_none(self) -> None:
+        """DefinitionError with all that was found, each once, in the order of the text."""
+        if self.found:
+            distinct = dict.fromkeys(self.found)
+            raise DefinitionError(
+                sorted(distinct, key=lambda it: (it.position.line, it.position.column))
+            )
+
     def extend(self, problems: Sequence[Problem]) -> None:
         self.found.extend(problems)
         if len(self.found) >= MAX_PROBLEMS:
             more = f"there may be more: reading stopped after {MAX_PROBLEMS} problems"
             raise DefinitionError([*self.found, Problem(self.found[-1].position, more)])
+
+
+def catalogue_of(
+    log: str, ppis: tuple[Ppi, ...], total: Epsilon | None, file: str, problems: Problems
+) -> Catalogue | None:
+    """The catalogue of what was read; None with a problem where an id is used again."""
+    first: dict[str, Position] = {}
+    for ppi in ppis:
+        if ppi.id in first:
+            place = first[ppi.id]
+            where = f"in line {place.line}" if place.line else f"at {place}"
+            message = f"the id {quoted(ppi.id)} is already used by the PPI {where}"
+            problems.add(ppi.position, message)
+        first.setdefault(ppi.id, ppi.position)
+    return Catalogue(log, ppis, total, file=file) if len(first) == len(ppis) else None
 
 
 # --- YAML and JSON --------------------------------------------------------------------
@@ -168,7 +214,8 @@ def read_document(text: str, file: str, problems: list[Problem]) -> Node:
     if len(text) > MAX_SIZE:
         message = f"the file has more than {MAX_SIZE:,} characters"
         raise DefinitionError([Problem(Position(file, 1, 1), message)])
-    text = _with_whole_characters(text)
+    if text.lstrip().startswith(("{", "[")):  # JSON, where one of YAML's escapes may take two
+        text = _TWO_ESCAPES.sub(_one_escape, text)
     root = inner_document(text, located(text, Position(file, 1, 1)), problems)
     if root is None:
         raise DefinitionError([*problems, Problem(Position(file, 1, 1), "the file is empty")])
@@ -181,13 +228,6 @@ def inner_document(text: str, at: Origin, problems: list[Problem]) -> Node | Non
     for event in _events(text, at, problems):
         builder.add(event)
     return builder.root
-
-
-def _with_whole_characters(text: str) -> str:
-    """JSON with characters that it writes as two escapes written as the one of YAML."""
-    if not text.lstrip().startswith(("{", "[")):
-        return text
-    return _TWO_ESCAPES.sub(_one_escape, text)
 
 
 def _one_escape(match: re.Match[str]) -> str:
@@ -364,7 +404,7 @@ class _Structure:
         place = Position(_inside(path, str(key)), 0, 0)
         if not isinstance(key, str):
             self._problems.append(Problem(place, f"a key must be a text, not {key!r}"))
-        return _typed(str(key), place, plain=False)
+        return text_node(str(key), place)
 
     def _scalar(self, value: object, place: Position) -> Node:
         text = _as_typed(value)
@@ -373,17 +413,13 @@ class _Structure:
         elif CONTROL.search(text):
             message = "this text contains a control character"
         else:
-            return _typed(text, place, plain=not isinstance(value, str))
+            return text_node(text, place, plain=not isinstance(value, str))
         self._problems.append(Problem(place, message))
         return BrokenNode(place)
 
 
 def _inside(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
-
-
-def _typed(text: str, place: Position, *, plain: bool) -> ScalarNode:
-    return ScalarNode(text, place, plain, in_braces=False, origin=lambda _offset: place)
 
 
 def _as_typed(value: object) -> str | None:

@@ -24,9 +24,8 @@ from numbers import Integral
 from typing import cast
 
 from pappi.errors import DefinitionError, PappiError, Position, UsageError
-from pappi.ppinot.expressions.grammar import MAX_DIGITS, parse_expression, refusal
-from pappi.ppinot.expressions.kinds import kind_of
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
+    TRANSITION_ATTRIBUTE,
     AnyLiteral,
     Binary,
     DurationLiteral,
@@ -39,7 +38,16 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TextLiteral,
     TruthLiteral,
+    both,
+    equals,
+    in_numbers,
+    is_activity,
+    kind_of,
+    rewritten,
+    substituted,
+    undefined_variables,
 )
+from pappi.ppinot.grammar import MAX_DIGITS, is_too_large, parse_expression, refusal
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -61,17 +69,6 @@ from pappi.ppinot.model import (
     SingleInstance,
     TimeMeasure,
     measure_kind,
-)
-from pappi.ppinot.notations.common import (
-    TRANSITION_ATTRIBUTE,
-    both,
-    equals,
-    in_numbers,
-    is_activity,
-    is_too_large,
-    rewritten,
-    substituted,
-    undefined_variables,
     usual_bounds,
 )
 from pappi.values import (
@@ -105,19 +102,26 @@ _CYCLES = {word: Cycles(function.value) for word, function in _FUNCTIONS.items()
 _UNITS = {name: f"{name.lower()}s" for name in ("WEEK", "DAY", "HOUR", "MINUTE", "SECOND")}
 
 
-def from_ppinot4py(measure: object, *, keys: Sequence[str] = (), lifecycle: bool = True) -> Measure:
+def from_ppinot4py(
+    measure: object,
+    *,
+    values: Sequence[str] = (),
+    lifecycle: bool = True,
+    keys: Sequence[str] = (),
+) -> Measure:
     """The measure that an object of ppinot4py describes; DefinitionError if there is none.
 
-    `keys` are the groups of an aggregated measure with a grouper: which there are must not
-    depend on the data. Without `lifecycle` the log has no column of transitions, so that
-    ppinot4py takes every event of an activity for its end.
+    `values` are the groups of an aggregated measure with a grouper, once called `keys`: which
+    there are must not depend on the data. Without `lifecycle` the log has no column of
+    transitions, so that ppinot4py takes every event of an activity for its end.
     """
-    if not isinstance(keys, list | tuple) or not all(isinstance(key, str) for key in keys):
-        raise UsageError("the keys of groups are a list of texts")
-    if len(set(keys)) < len(keys):
-        raise UsageError("a key of a group appears twice")
+    groups = values or keys
+    if not isinstance(groups, list | tuple) or not all(isinstance(key, str) for key in groups):
+        raise UsageError("the values of groups are a list of texts")
+    if len(set(groups)) < len(groups):
+        raise UsageError("a value of a group appears twice")
     try:
-        return read_measure(Foreign.root(measure), Options(tuple(keys), lifecycle)).measure
+        return read_measure(Foreign.root(measure), Options(tuple(groups), lifecycle)).measure
     except PappiError:
         raise
     except Exception as error:  # noqa: BLE001 - foreign objects run code of their own
@@ -127,7 +131,7 @@ def from_ppinot4py(measure: object, *, keys: Sequence[str] = (), lifecycle: bool
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    keys: tuple[str, ...]
+    groups: tuple[str, ...]
     lifecycle: bool
 
 
@@ -268,12 +272,12 @@ def _grouping(foreign: Foreign | None, options: Options) -> Grouping | None:
     by, _ = _single(groupers[0], options)
     if not isinstance(by, DataMeasure):
         raise groupers[0].refusal("cases are grouped by a DataMeasure")
-    if not options.keys:
+    if not options.groups:
         message = (
             "the groups must be declared (public partitions): they must not depend on the data"
         )
-        raise groupers[0].refusal(message, "give their names as keys=[…]")
-    return Grouping(by, options.keys)
+        raise groupers[0].refusal(message, "give their names as values=[…]")
+    return Grouping(by, options.groups)
 
 
 # --- derived measures -----------------------------------------------------------------

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import islice
-from typing import cast
+from typing import Any, cast
 
 from pappi.errors import Position, UsageError
-from pappi.ppinot.expressions.grammar import UNITS, decimal_places
-from pappi.ppinot.expressions.nodes import NOWHERE
+from pappi.ppinot.expressions import MAX_SUGGESTED, NOWHERE
+from pappi.ppinot.grammar import UNITS, decimal_places
 from pappi.ppinot.model import (
     AggregatedMeasure,
     Aggregation,
@@ -26,12 +26,8 @@ from pappi.ppinot.model import (
     MultiInstance,
     Ppi,
     Target,
-    measure_kind,
-)
-from pappi.ppinot.notations.common import (
-    MAX_SUGGESTED,
     is_proportion,
-    unclear_share,
+    measure_kind,
     usual_unit,
 )
 from pappi.ppinot.notations.document import (
@@ -44,6 +40,7 @@ from pappi.ppinot.notations.document import (
     Problems,
     ScalarNode,
     describe,
+    text_node,
 )
 from pappi.ppinot.notations.shapes import (
     ByForm,
@@ -60,6 +57,7 @@ from pappi.ppinot.notations.shapes import (
     Then,
     Unwritable,
     Values,
+    Within,
     Written,
 )
 from pappi.ppinot.tree import ROOT, aggregated_measures, with_aggregated
@@ -584,9 +582,7 @@ class Shown:
 
     def require_known(self, measure: MultiInstance) -> None:
         """Unwritable if the name of the unit does not say which it is: a program can make any."""
-        label = ScalarNode(
-            self.unit.name, NOWHERE, plain=True, in_braces=False, origin=lambda _: NOWHERE
-        )
+        label = text_node(self.unit.name, NOWHERE)
         if named_unit(measure, label, Problems()) != self.unit:
             raise Unwritable(
                 f"the unit {quoted(self.unit.name)} is of another size than its name says"
@@ -685,6 +681,23 @@ class Targets:
         return replace(self, groups=()) if self.target else None
 
 
+def shown_attributes(
+    shown: Shown,
+    view: View | None,
+    target: Node | None,
+    limits: WrittenBounds | None,
+    problems: Problems,
+) -> dict[str, Any]:
+    """The attributes of a PPI that depend on how it is shown: its targets, and its output range."""
+    targets = (target and TARGETS.resolved(target, shown.of_view(view), problems)) or Targets()
+    return {
+        "target": targets.target,
+        "tolerated": targets.tolerated,
+        "group_targets": targets.groups,
+        "value_range": shown.read_range(limits, problems) if limits else None,
+    }
+
+
 def target_in(shown: Shown | None) -> Written[Target]:
     """One target alone: `below 7 days`, `between 1 and 2`, `at least 1 and below 2`."""
     return Written(
@@ -721,7 +734,7 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
     groups = Field(
         "groups",
         _by_group(of_one, shown),
-        "targets for single groups, by their keys",
+        "targets for single groups, by their values",
         required=True,
     )
     otherwise = Field("otherwise", of_one, "the target for all other groups")
@@ -742,13 +755,16 @@ def targets_in(shown: Shown | None) -> Shape[Targets]:
     )
 
 
+TARGETS = Within(targets_in)
+
+
 def _by_group(of_one: Shape[Targets], shown: Shown | None) -> Record[tuple[GroupTarget, ...]]:
     def build(values: Values, problems: Problems) -> tuple[GroupTarget, ...]:
         if not values.named:
             problems.add(values.position, "no group is given", "write e.g. {web: below 3 days}")
         keys = dict.fromkeys(shown.groups) if shown else {key.text: None for key, _ in values.named}
         for key in (key for key, _ in values.named if key.text not in keys):
-            known = f"the keys are {listed(keys, 'and')}" if keys else "group the measure by data"
+            known = f"the groups are {listed(keys, 'and')}" if keys else "group the measure by data"
             hint = did_you_mean(key.text, islice(keys, MAX_SUGGESTED), known)
             problems.add(key.position, f"this PPI has no group {quoted(key.text)}", hint)
         return tuple(
@@ -759,7 +775,7 @@ def _by_group(of_one: Shape[Targets], shown: Shown | None) -> Record[tuple[Group
         "targets by group",
         (),
         build,
-        entries=Entries("a group", "write a key of the grouping", of_one, r"\S"),
+        entries=Entries("a group", "write a value of the grouping", of_one, r"\S"),
         parts=lambda groups: {own.key: Targets(own.target, own.tolerated) for own in groups},
     )
 
@@ -772,7 +788,7 @@ def _read_target(node: ScalarNode, shown: Shown | None, problems: Problems) -> T
         # Nobody can tell whether 0.9 is a part of 1 or of 100.
         for quantity in (quantity for _, quantity in sides if not quantity.unit):
             if 0 < quantity.number < 1:
-                problems.add(node.position, *unclear_share(quantity.number))
+                problems.add(node.position, *_unclear_share(quantity.number))
     limits = [shown.read(quantity, problems) for _, quantity in sides]
     if None in limits:
         return None
@@ -788,6 +804,17 @@ def _read_target(node: ScalarNode, shown: Shown | None, problems: Problems) -> T
         low_included=low is None or words[0] in _INCLUDED,
         high_included=high is None or words[-1] in _INCLUDED,
     )
+
+
+def _unclear_share(limit: Fraction) -> tuple[str, str]:
+    """What to ask about a share between 0 and 1 written without its sign: a part, or percent?
+
+    >>> _unclear_share(Fraction(9, 10))
+    ('a share of 0.9 may mean 90 % or 0.9 %', 'write 90 % or 0.9 %')
+    """
+    part, percent = f"{float(100 * limit):g} %", f"{float(limit):g} %"
+    meant = f"{part} or {percent}"
+    return f"a share of {float(limit):g} may mean {meant}", f"write {meant}"
 
 
 def _sides(node: ScalarNode, problems: Problems) -> list[tuple[str, Quantity]]:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar, cast
 
@@ -168,12 +168,16 @@ class ListOf(Generic[T_co]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Field(Generic[T_co]):
-    """A key of a record. `doc` is what an editor shows when pointing at it."""
+    """A key of a record. `doc` is what an editor shows when pointing at it.
+
+    What was written when the key was still called `once` is read too; a schema does not offer it.
+    """
 
     key: str
     shape: Shape[T_co]
     doc: str
     required: bool = False
+    once: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,10 +244,20 @@ class Record(Generic[T_co]):
         if not isinstance(node, MapNode):
             _expected(self.what, node, problems)
             return None
+        node = self._as_called_now(node)
         values = Values(node)
         sound = [self._entry(key, value, values, problems) for key, value in node.entries]
         complete = self._complete(node, problems)
         return self.build(values, problems) if complete and all(sound) else None
+
+    def _as_called_now(self, node: MapNode) -> MapNode:
+        """A key that has both names is not renamed, so that the older one is refused."""
+        once = [field for field in self.fields if field.once and not node.get(field.key)]
+        now = {field.once: field.key for field in once}
+        if not any(key.text in now for key, _ in node.entries):
+            return node
+        renamed = ((replace(key, text=now.get(key.text, key.text)), it) for key, it in node.entries)
+        return replace(node, entries=tuple(renamed))
 
     def _entry(self, key: ScalarNode, node: Node, values: Values, problems: Problems) -> bool:
         """Whether the record can still be built: only broken required fields prevent it."""

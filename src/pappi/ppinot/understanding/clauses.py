@@ -15,7 +15,7 @@ from itertools import product
 from typing import Generic, TypeVar
 
 from pappi.errors import NotUnderstood
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     Binary,
     DurationLiteral,
     Expression,
@@ -25,13 +25,18 @@ from pappi.ppinot.expressions.nodes import (
     NumberLiteral,
     Operator,
     TextLiteral,
+    equals,
+    is_activity,
+    substituted,
 )
+from pappi.ppinot.grammar import variable_for
 from pappi.ppinot.model import (
     ConditionMeasure,
     CountMeasure,
     DataMeasure,
     DerivedSingleInstance,
     EventSequence,
+    Instant,
     Occurs,
     Order,
     Pick,
@@ -39,11 +44,19 @@ from pappi.ppinot.model import (
     StateMeasure,
     TimeMeasure,
 )
-from pappi.ppinot.notations.common import Instant, equals, is_activity, substituted, variable_for
 from pappi.ppinot.understanding import lexicon
-from pappi.ppinot.understanding.names import Mention, Names, Sort
+from pappi.ppinot.understanding.names import (
+    Limit,
+    Mention,
+    Names,
+    Sort,
+    Token,
+    TokenKind,
+    likeness,
+    parts_of,
+    stem,
+)
 from pappi.ppinot.understanding.slots import covered, phrase_at
-from pappi.ppinot.understanding.words import Limit, Token, TokenKind, likeness, parts_of, stem
 from pappi.values import DURATIONS, CaseBorder, Kind
 
 T = TypeVar("T")
@@ -166,8 +179,6 @@ class Clauses:
                     mentions = self.names.activities(tokens, nouns=True)
                 case "value":
                     mentions = self.names.values(tokens)
-                case "any":
-                    mentions = self.names.attributes_in(tokens)
                 case _:
                     mentions = self.names.attributes_in(tokens, Kind(look))
             self._seen[key] = mentions[:_KEPT]

@@ -14,8 +14,7 @@ from datetime import date
 
 from pappi.ppinot.model import Recent, Scope
 from pappi.ppinot.understanding import lexicon
-from pappi.ppinot.understanding.names import Mention, Names
-from pappi.ppinot.understanding.words import Limit, Token, TokenKind
+from pappi.ppinot.understanding.names import Limit, Mention, Names, Token, TokenKind
 from pappi.ppinot.views import Against, Between, Change, Rolling, ToDate, View
 from pappi.values import By, Calendar, Grid, Kind, Vocabulary
 
@@ -145,12 +144,13 @@ class Slots:
     front_share: bool = False
     said: dict[str, str] = field(default_factory=dict)
 
-    def take(self, at: int, size: int) -> str:
+    def put(self, at: int, size: int, *tokens: Token) -> None:
+        """Puts others in the place of some tokens."""
+        self.rest = (*self.rest[:at], *tokens, *self.rest[at + size :])
+
+    def take(self, at: int, size: int) -> None:
         """Takes tokens out, and leaves a break."""
-        taken = self.rest[at : at + size]
-        gap = Token(",", -1, TokenKind.SIGN)
-        self.rest = (*self.rest[:at], gap, *self.rest[at + size :])
-        return " ".join(token.text for token in taken)
+        self.put(at, size, Token(",", -1, TokenKind.SIGN))
 
 
 def slots_of(tokens: Sequence[Token], names: Names) -> Slots:
@@ -182,11 +182,8 @@ def _find_span(slots: Slots) -> None:
         words = " ".join(token.low for token in slots.rest[at : at + 2])
         if words in ("how many", "number of") and is_time:
             _set_unit(slots, unit)
-            how, long = (
-                replace(token, text=text)
-                for token, text in zip(slots.rest[at : at + 2], ("how", "long"), strict=True)
-            )
-            slots.rest = (*slots.rest[:at], how, long, *slots.rest[at + 2 + size :])
+            how, many = slots.rest[at : at + 2]
+            slots.put(at, 2 + size, replace(how, text="how"), replace(many, text="long"))
             return
 
 
@@ -239,11 +236,7 @@ def _find_target(slots: Slots) -> None:
 def _drop_modal(slots: Slots) -> None:
     for at in range(len(slots.rest)):
         if slots.rest[at].low in ("should", "must", "shall"):
-            slots.rest = (
-                *slots.rest[:at],
-                replace(slots.rest[at], text="are"),
-                *slots.rest[at + 1 :],
-            )
+            slots.put(at, 1, replace(slots.rest[at], text="are"))
             return
 
 

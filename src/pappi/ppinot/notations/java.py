@@ -1,4 +1,10 @@
-"""PPIs and whole documents, read and written.
+"""PPINOT JSON: the objects of PPINOT's meta-model as its Java reference implementation writes them.
+
+BPMN diagrams draw the same objects. What Java has is read and written in its own words: `kind`,
+states as wrapper objects, `SimpleTimeFilter`, `refMin`. What it lacks stands in fields of our own,
+as far as possible in the words and shapes of the catalogue notation, so that every catalogue can be
+written and read back. Java ignores fields it does not know; so do we. But a feature that would
+change a value and that we do not have is a problem, never ignored.
 
 A document is a set of PPIs ({"processId", "ppis", "measures"}), a collection of measures
 ({"definitions"}), one PPI, one measure, or a list of these. Measures that no PPI is about become
@@ -19,10 +25,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
+from typing import cast
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.grammar import located, refusal
+from pappi.ppinot.grammar import located, refusal
 from pappi.ppinot.model import (
+    ID,
     MAX_CASES,
     MAX_COUNT,
     AggregatedMeasure,
@@ -36,8 +44,9 @@ from pappi.ppinot.model import (
     Recent,
     Scope,
     Target,
+    day_of_scope,
+    scope_problem,
 )
-from pappi.ppinot.notations.common import ID, day_of_scope, scope_problem, twins
 from pappi.ppinot.notations.document import (
     MAX_DEPTH,
     MAX_NODES,
@@ -49,10 +58,10 @@ from pappi.ppinot.notations.document import (
     Node,
     Problems,
     ReadCatalogue,
+    catalogue_of,
     read_document,
 )
-from pappi.ppinot.notations.java.conditions import require_readable
-from pappi.ppinot.notations.java.fields import (
+from pappi.ppinot.notations.java_fields import (
     Context,
     Fields,
     exact,
@@ -61,13 +70,14 @@ from pappi.ppinot.notations.java.fields import (
     present,
     unread,
 )
-from pappi.ppinot.notations.java.measures import (
+from pappi.ppinot.notations.java_measures import (
     ReadMeasure,
     anchor_json,
     labelled,
     measure_json,
     read_anchor,
     read_measure,
+    require_readable,
     timed_by,
     unit_of_time,
 )
@@ -77,6 +87,7 @@ from pappi.ppinot.notations.quantities import (
     Shown,
     Targets,
     named_unit,
+    shown_attributes,
     targets_in,
 )
 from pappi.ppinot.notations.shapes import (
@@ -88,7 +99,7 @@ from pappi.ppinot.notations.shapes import (
     attributes_read,
     attributes_said,
 )
-from pappi.ppinot.notations.yaml.catalogue import (
+from pappi.ppinot.notations.yaml import (
     PPI_EPSILON,
     PPI_EXPECTED,
     PPI_RELEASE,
@@ -96,7 +107,6 @@ from pappi.ppinot.notations.yaml.catalogue import (
     PPI_SHOW,
     PPI_TARGET,
     PPI_UNIT,
-    TARGETS,
 )
 from pappi.values import Calendar, Grid, quoted
 
@@ -147,17 +157,13 @@ def reading_of(
     if not name:
         message = "this does not say which log it is about"
         problems.add(root.position, message, 'give its name, or write "log": "…" into the file')
-    for position, message in twins(ppis):
-        problems.add(position, message)
-    if problems.found:
-        # What is used in several places is read, and complained about, in each of them.
-        distinct = dict.fromkeys(problems.found)
-        raise DefinitionError(sorted(distinct, key=lambda problem: _by_line(problem.position)))
+    catalogue = catalogue_of(name, ppis, total, root.position.file, problems)
+    # What is used in several places is read, and complained about, in each of them.
+    problems.require_none()
     if not ppis and remarks:
         raise DefinitionError([replace(remark, level="error") for remark in remarks])
     lost = _losses((*lost_before, *unread(root, context)))
-    catalogue = Catalogue(name, ppis, total, file=root.position.file)
-    return ReadCatalogue(catalogue, tuple(remarks), lost)
+    return ReadCatalogue(cast("Catalogue", catalogue), tuple(remarks), lost)
 
 
 def _nodes(root: Node, fields: Fields | None, problems: Problems) -> Iterator[Node]:
@@ -268,13 +274,12 @@ def _with_wishes(ppi: Ppi, fields: Fields) -> Ppi:
     if label is not None:
         ppi = replace(ppi, unit=named_unit(ppi.measure, label, problems) or in_java)
     shown = replace(Shown.of(ppi), is_said=label is not None)
-    limits, node = own.get(_VALUE), own.get(PPI_TARGET)
-    targets = (node and TARGETS.resolved(node, shown.of_view(view), problems)) or Targets()
+    said = shown_attributes(shown, view, own.get(PPI_TARGET), own.get(_VALUE), problems)
     # Java's limits are in the unit of its measure, whatever is shown here.
     counted = replace(shown, unit=in_java).of_view(view)
     target = _target(fields.object("target", "a target"), counted)
-    if target and targets.target:
-        own_in_java, of_java = (_target_json(it, counted) for it in (targets.target, target))
+    if target and said["target"]:
+        own_in_java, of_java = (_target_json(it, counted) for it in (said["target"], target))
         if own_in_java != of_java:
             fields.refuse("target", "the object 'catalogue' has another target", "keep one of them")
     if scope and "scope" in fields and _scope_json(scope, ppi.process)[1] != ppi.scope:
@@ -282,13 +287,10 @@ def _with_wishes(ppi: Ppi, fields: Fields) -> Ppi:
     return replace(
         ppi,
         scope=(scope and replace(scope, anchor=scope.anchor or ppi.scope.anchor)) or ppi.scope,
-        target=targets.target or target,
-        tolerated=targets.tolerated,
-        group_targets=targets.groups,
-        value_range=shown.read_range(limits, problems) if limits else None,
         goals=fields.texts("goals"),
         responsible=fields.text("responsible"),
         informed=fields.texts("informed"),
+        **{**said, "target": said["target"] or target},
         **attributes_read(own, **_WISHES),
     )
 

@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import TypeVar
 
 from pappi.errors import DefinitionError, Position
-from pappi.ppinot.expressions.grammar import parse_expression
-from pappi.ppinot.expressions.nodes import Expression
+from pappi.ppinot.expressions import Expression
+from pappi.ppinot.grammar import parse_expression
 from pappi.ppinot.notations.document import (
     BrokenNode,
     ListNode,

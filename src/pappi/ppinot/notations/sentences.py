@@ -18,8 +18,7 @@ from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from pappi.errors import Position
-from pappi.ppinot.expressions.grammar import Origin, located, quote_text, refusal, render
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     Binary,
     DurationLiteral,
     Expression,
@@ -28,7 +27,18 @@ from pappi.ppinot.expressions.nodes import (
     Operator,
     TruthLiteral,
     names_in,
+    substituted,
     walk,
+)
+from pappi.ppinot.grammar import (
+    Origin,
+    Word,
+    WordKind,
+    located,
+    quote_text,
+    refusal,
+    render,
+    variable_for,
 )
 from pappi.ppinot.model import (
     EVERY_CASE,
@@ -48,6 +58,7 @@ from pappi.ppinot.model import (
     Measure,
     Missing,
     MultiInstance,
+    Occurrence,
     OpenCycle,
     Pick,
     Ppi,
@@ -56,27 +67,15 @@ from pappi.ppinot.model import (
     SingleInstance,
     StateMeasure,
     TimeMeasure,
-    measure_kind,
-    ordinal,
-)
-from pappi.ppinot.notations.common import (
     day_of_scope,
+    measure_kind,
     misplaced_parts,
+    ordinal,
     scope_problem,
-    substituted,
+    time_problem,
     usual_bounds,
-    variable_for,
 )
-from pappi.ppinot.notations.sentences.patterns import (
-    OPEN,
-    Choice,
-    Fixed,
-    Form,
-    Part,
-    Pattern,
-    pattern_of,
-)
-from pappi.ppinot.notations.sentences.phrases import (
+from pappi.ppinot.notations.sentence_phrases import (
     ACTIVITY,
     ATTRIBUTE,
     CONDITION,
@@ -84,12 +83,23 @@ from pappi.ppinot.notations.sentences.phrases import (
     INSTANT,
     KEYS,
     MOMENT,
+    OPEN,
     VALUE,
     VARIABLE,
+    Choice,
+    Cursor,
+    Dialect,
+    Fixed,
+    Form,
+    Part,
+    Pattern,
     among_events,
     condition_words,
+    each_of,
     fixed_value,
+    in_turn,
     instant_of,
+    pattern_of,
     read_amount,
     read_expression,
     read_variable,
@@ -97,13 +107,11 @@ from pappi.ppinot.notations.sentences.phrases import (
     text_of,
     whole_number,
 )
-from pappi.ppinot.notations.sentences.words import Cursor, Dialect, Word, WordKind
 from pappi.ppinot.views import VIEW_EXAMPLES, View, parse_view
 from pappi.values import (
     DURATIONS,
     Bounds,
     Calendar,
-    CaseBorder,
     Grid,
     Kind,
     WorkingCalendar,
@@ -115,6 +123,15 @@ from pappi.values import (
 T = TypeVar("T")
 
 _USUAL = Dialect()
+PPINOT4PY = Dialect(
+    occurrence=Occurrence.ONSET,
+    renamed={
+        "concept:name": "activity",
+        "time:timestamp": "timestamp",
+        "lifecycle transition": "lifecycle:transition",
+    },
+)
+"""What `str()` of a ppinot4py measure means: its conditions are onsets, its names XES's."""
 
 
 def parse_measure(text: str, dialect: Dialect = _USUAL) -> Measure:
@@ -290,16 +307,9 @@ def _time(cursor: Cursor, word: Word, values: dict[str, Any]) -> TimeMeasure:
         if instant is not None:
             values[name] = instant.moment
             values |= {f"{name}_pick": instant.pick} if instant.pick else {}
-    problem, hint = "", ""
-    if values["start"] is CaseBorder.END or values["end"] is CaseBorder.START:
-        problem = "time cannot be measured from the end of a case, or up to its start"
-    elif "cycles" in values and any(
-        isinstance(values[end], CaseBorder) for end in ("start", "end")
-    ):
-        problem = "a case starts and ends only once, so it has no pairs"
-    elif "cycles" in values and "running" in values:
-        problem = "the time between pairs cannot be counted 'while' a condition holds"
-    elif values.pop("business", False):
+    clock = values.get("cycles"), values.get("running")
+    problem, hint = time_problem(values["start"], values["end"], *clock)
+    if not problem and values.pop("business", False):
         values["calendar"] = cursor.dialect.calendar
         if cursor.dialect.calendar is None:
             problem = "a business duration does not say which hours are working hours"
@@ -618,22 +628,18 @@ def _counting_words(counting: _Counting, unsaid: Kind | None) -> str | None:
 
 def _read_limits(cursor: Cursor) -> tuple[Fraction, ...]:
     limits: list[Fraction] = []
-    while True:
-        start, limit = cursor.next, read_amount(cursor).internal
+    for word in each_of(cursor, WordKind.NUMBER):
+        limit = read_amount(cursor).internal
         if limits and limit <= limits[-1]:
-            raise cursor.refusal("limits must be in rising order, without repeats", at=start)
+            raise cursor.refusal("limits must be in rising order, without repeats", at=word)
         limits.append(limit)
-        joined = cursor.next.is_symbol(",") or cursor.next.is_word("and")
-        if not joined or cursor.words[cursor.index + 1].kind is not WordKind.NUMBER:
-            return tuple(limits)
-        cursor.take()
+    return tuple(limits)
 
 
 def _limits_words(said: tuple[Sequence[Fraction], Kind | None], unsaid: Kind | None) -> str | None:
     limits, kind = said
     literal = DurationLiteral if (kind or unsaid) is Kind.DURATION else NumberLiteral
-    *others, last = (render(literal(limit)) for limit in limits)
-    return f"{', '.join(others)} and {last}" if others else last
+    return in_turn([render(literal(limit)) for limit in limits])
 
 
 _GROUPED, _FILTERED = "[ grouped by <grouping>]", "[ filtered by <filter>]"
@@ -681,7 +687,7 @@ def _aggregate(
         "grouping": _GROUPING,
         "counting": Part(_read_counting, _counting_words),
         "within": VARIABLE,
-        "percent": Part(_read_percent, _say_percent, _at_percent),
+        "percent": Part(_read_percent, lambda percent, _: ordinal(percent), _at_percent),
         "limits": Part(_read_limits, _limits_words),
     }
     return Pattern(text + _TAIL, blanks, build, values)
@@ -698,10 +704,6 @@ def _read_percent(cursor: Cursor) -> int:
 
 def _at_percent(cursor: Cursor, at: int) -> int | None:
     return at + 1 if cursor.words[at].kind in (WordKind.ORDINAL, WordKind.NUMBER) else None
-
-
-def _say_percent(percent: int, _unsaid: object = None) -> str:
-    return ordinal(percent)
 
 
 _SHARE = "the share of cases in which <base>[ among the cases in which <filter>]"

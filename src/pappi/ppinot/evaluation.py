@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pappi.ppinot.expressions.nodes import (
+from pappi.ppinot.expressions import (
     AnyLiteral,
     Apply,
     Binary,
@@ -38,7 +38,7 @@ ValuesByName = Mapping[str, Value]
 def evaluate(expression: Expression, values: ValuesByName) -> Value:
     """The value of an expression; a name without a value is missing.
 
-    >>> from pappi.ppinot.expressions.grammar import parse_expression
+    >>> from pappi.ppinot.grammar import parse_expression
     >>> evaluate(parse_expression("100 * a / b"), {"a": 1, "b": 4})
     25.0
     >>> evaluate(parse_expression("a / b"), {"a": 1, "b": 0}) is None
@@ -210,7 +210,7 @@ def bound(
     A name with a range is taken to have a value unless `may_be_missing` lists
     it; a name without a range may be anything. A truth value is 0 or 1.
 
-    >>> from pappi.ppinot.expressions.grammar import parse_expression
+    >>> from pappi.ppinot.grammar import parse_expression
     >>> bound(parse_expression("100 * a / b"), {"a": (0, 1), "b": (1, 2)})
     (0.0, 100.0)
     """

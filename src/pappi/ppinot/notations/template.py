@@ -22,17 +22,35 @@ from enum import StrEnum
 from typing import Any, Generic, TypeVar, cast
 
 from pappi.errors import DefinitionError, Position, Problem, UsageError
-from pappi.ppinot.expressions.grammar import Origin, located, parse_expression, quote_text, refusal
-from pappi.ppinot.model import EVERY_MONTH, Catalogue, GroupTarget, MultiInstance, Ppi
-from pappi.ppinot.notations.common import ID, twins, usual_unit
+from pappi.ppinot.grammar import (
+    Origin,
+    WordKind,
+    Words,
+    located,
+    parse_expression,
+    quote_text,
+    refusal,
+)
+from pappi.ppinot.model import (
+    EVERY_MONTH,
+    ID,
+    Catalogue,
+    GroupTarget,
+    MultiInstance,
+    Ppi,
+    usual_unit,
+)
 from pappi.ppinot.notations.document import (
     ListNode,
     MapNode,
     Node,
     Problems,
     ScalarNode,
+    catalogue_of,
     inner_document,
     line_text,
+    map_node,
+    text_node,
 )
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
@@ -40,14 +58,12 @@ from pappi.ppinot.notations.quantities import (
     SHARE_OF_CASES,
     VIEW,
     Shown,
-    Targets,
     named_unit,
+    shown_attributes,
     target_in,
-    targets_in,
 )
-from pappi.ppinot.notations.sentences.measures import MULTI, SCOPE, definition, whole
-from pappi.ppinot.notations.sentences.patterns import Form
-from pappi.ppinot.notations.sentences.words import MAX_SIZE, Cursor, Dialect, WordKind, Words
+from pappi.ppinot.notations.sentence_phrases import MAX_SIZE, Cursor, Dialect, Form
+from pappi.ppinot.notations.sentences import MULTI, SCOPE, definition, whole
 from pappi.ppinot.notations.shapes import (
     Entries,
     Field,
@@ -63,7 +79,7 @@ from pappi.ppinot.notations.shapes import (
     attributes_read,
     attributes_said,
 )
-from pappi.ppinot.notations.yaml.catalogue import RELEASE
+from pappi.ppinot.notations.yaml import RELEASE
 from pappi.ppinot.views import View
 from pappi.values import CONTROL, did_you_mean, quoted
 
@@ -131,7 +147,7 @@ def _document(text: str, file: str, problems: Problems) -> MapNode:
         else:
             blocks[-1][key.text] = line
     ppis = [MapNode(tuple(block.values()), block[Key.PPI][0].position) for block in blocks[1:]]
-    all_of_them = _node(_PPIS.key, start), ListNode(tuple(ppis), start)
+    all_of_them = text_node(_PPIS.key, start), ListNode(tuple(ppis), start)
     return MapNode((*blocks[0].values(), all_of_them), start)
 
 
@@ -173,14 +189,10 @@ def _line(
         behind, content = start + len(text) - len(content), content.rstrip()
         name = f"{key} in {match[2]}" if match[2] else key.value
         origin: Origin = lambda offset: at(behind + offset)  # noqa: E731 - it has an annotation
-        return _node(name, place), _node(content, origin(0) if content else place, origin)
+        at_content = origin(0) if content else place
+        return text_node(name, place), text_node(content, at_content, origin, plain=True)
     problems.add(place, message, hint)
     return None
-
-
-def _node(text: str, position: Position, origin: Origin | None = None) -> ScalarNode:
-    at = origin or (lambda _: position)
-    return ScalarNode(text, position, plain=True, in_braces=False, origin=at)
 
 
 def _text(text: str) -> str:
@@ -191,7 +203,7 @@ def _text(text: str) -> str:
 
 def _folded(line: str) -> str:
     """A sentence over several lines, which break between words and never inside quotes."""
-    words, rows, row, index = Words(line), list[str](), "", 0
+    words, rows, row, index = Words(line, in_sentence=True), list[str](), "", 0
     while words[index].kind is not WordKind.END:
         glued = words[index].start == words[index - 1].end if index else False
         piece = words[index].written
@@ -340,20 +352,15 @@ def _ppi(values: Values, problems: Problems) -> Ppi | None:
     if unit is None:
         return None
     shown = Shown.in_unit(measure, unit, is_said=label is not None)
-    limits, target = values.get(_RANGE), _target_node(values, problems)
-    aimed = shown.of_view(values.get(_SHOW))
-    targets = (target and targets_in(aimed).read(target, problems)) or Targets()
+    view, target, limits = values.get(_SHOW), _target_node(values, problems), values.get(_RANGE)
     return Ppi(
         id=values[_ID],
         name=values[_ID] if name is None else name,
         measure=measure,
         unit=unit,
         scope=values.get(_SCOPE) or EVERY_MONTH,
-        target=targets.target,
-        tolerated=targets.tolerated,
-        value_range=shown.read_range(limits, problems) if limits else None,
-        group_targets=targets.groups,
         position=values.position,
+        **shown_attributes(shown, view, target, limits, problems),
         **attributes_read(values, **_BEFORE, **_BEHIND),
     )
 
@@ -374,17 +381,12 @@ def _target_node(values: Values, problems: Problems) -> MapNode | None:
             problems.add(bands[_TOLERATED.key].position, message)
             continue
         bands_of_group = {"green": bands[_TARGET.key], "amber": bands.get(_TOLERATED.key)}
-        nodes[group] = _mapping(bands_of_group, bands[_TARGET.key].position)
+        nodes[group] = map_node(bands_of_group, bands[_TARGET.key].position)
     otherwise = nodes.pop("", None)
     if not nodes:
         return cast("MapNode | None", otherwise)
     by_name = {_unquoted(group, place): node for group, node in nodes.items()}
-    return _mapping({"groups": _mapping(by_name, place), "otherwise": otherwise}, place)
-
-
-def _mapping(entries: Mapping[str, Node | None], place: Position) -> MapNode:
-    given = ((key, node) for key, node in entries.items() if node is not None)
-    return MapNode(tuple((_node(key, node.position), node) for key, node in given), place)
+    return map_node({"groups": map_node(by_name, place), "otherwise": otherwise}, place)
 
 
 def _without_lead(node: ScalarNode, lead: str) -> ScalarNode:
@@ -438,13 +440,13 @@ _TOTAL = _field(Key.TOTAL, EPSILON)
 _PPIS = Field("PPIs", ListOf("PPIs", _PPI, least=0), "", required=True)
 
 
-def _catalogue(values: Values, problems: Problems) -> Catalogue:
-    for position, message in twins(values[_PPIS]):
-        problems.add(position, message)
-    return Catalogue(values[_LOG], values[_PPIS], values.get(_TOTAL), file=values.position.file)
-
-
-_CATALOGUE = Record("a template", (_LOG, _TOTAL, _PPIS), _catalogue)
+_CATALOGUE = Record(
+    "a template",
+    (_LOG, _TOTAL, _PPIS),
+    lambda values, problems: catalogue_of(
+        values[_LOG], values[_PPIS], values.get(_TOTAL), values.position.file, problems
+    ),
+)
 
 
 def read_template(text: str, file: str = "<template>") -> Catalogue:
@@ -455,10 +457,8 @@ def read_template(text: str, file: str = "<template>") -> Catalogue:
         raise refusal(Position(file, 1, 1), message)
     problems = Problems()
     catalogue = _CATALOGUE.read(_document(text, file, problems), problems)
-    if problems.found or catalogue is None:
-        in_order = sorted(problems.found, key=lambda it: (it.position.line, it.position.column))
-        raise DefinitionError(in_order)
-    return catalogue
+    problems.require_none()
+    return cast("Catalogue", catalogue)
 
 
 def write_template(catalogue: Catalogue) -> str:

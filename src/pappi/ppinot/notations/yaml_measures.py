@@ -1,4 +1,9 @@
-"""Measures as they are written: of one case, and of many.
+"""Measures as a catalogue writes them, of one case and of many, and conditions on events.
+
+A *test* is true or false of one event. A *condition* says at which events a test occurs; a
+sequence of two such conditions is a condition as well. An *instant* of a case is where a time
+starts or ends, or what puts a case into a period: an event that satisfies a condition, or the
+start or end of the case. Each is written in its short form, if it has one.
 
 Whether `derive` is about one case or about many depends on where it stands: under an aggregation
 it is about one case, elsewhere about many.
@@ -12,8 +17,23 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from pappi.ppinot.expressions.kinds import with_article
-from pappi.ppinot.expressions.nodes import Expression, names_in
+from pappi.errors import DefinitionError, Problem
+from pappi.ppinot.expressions import (
+    MAX_SUGGESTED,
+    TRANSITION_ATTRIBUTE,
+    Binary,
+    Expression,
+    OneOf,
+    Operator,
+    TextLiteral,
+    TruthLiteral,
+    is_activity,
+    is_transition,
+    names_in,
+    undefined_variables,
+    with_article,
+)
+from pappi.ppinot.grammar import parse_expression, render
 from pappi.ppinot.model import (
     EVERY_CASE,
     AggregatedMeasure,
@@ -25,18 +45,25 @@ from pappi.ppinot.model import (
     DerivedMultiInstance,
     DerivedSingleInstance,
     EventCondition,
+    EventSequence,
     Grouping,
+    Instant,
     Missing,
+    Moment,
     MultiInstance,
+    Occurrence,
+    Occurs,
     OpenCycle,
+    Order,
     Pick,
     SingleInstance,
     StateMeasure,
     TimeMeasure,
     measure_kind,
+    misplaced_parts,
+    time_problem,
 )
-from pappi.ppinot.notations.common import MAX_SUGGESTED, misplaced_parts, undefined_variables
-from pappi.ppinot.notations.document import Literal, MapNode, Node, Problems, ScalarNode
+from pappi.ppinot.notations.document import Bare, Literal, MapNode, Node, Problems, ScalarNode
 from pappi.ppinot.notations.quantities import (
     BOUNDS,
     DISTRIBUTION_LIMITS,
@@ -64,17 +91,6 @@ from pappi.ppinot.notations.shapes import (
     record_of,
     words_of,
 )
-from pappi.ppinot.notations.yaml.conditions import (
-    ACTIVITY,
-    CONDITION,
-    FORMULA,
-    INSTANT,
-    TEST,
-    TRANSITION,
-    activity_in,
-    instant_of,
-    transition_in,
-)
 from pappi.values import (
     CaseBorder,
     Kind,
@@ -84,6 +100,295 @@ from pappi.values import (
     parse_calendar,
     quoted,
 )
+
+# === conditions on events ==============================================================
+
+# --- expressions ----------------------------------------------------------------------
+
+
+def _parse(node: ScalarNode, problems: Problems) -> Expression | None:
+    try:
+        return parse_expression(node.text, node.origin)
+    except DefinitionError as error:
+        problems.extend([_explained(problem, node) for problem in error.problems])
+        return None
+
+
+def _explained(problem: Problem, node: ScalarNode) -> Problem:
+    """The problem, with a hint at what YAML did to the text if that is the likely cause."""
+    text = node.text
+    is_cut_off = text.count("(") > text.count(")") or text.count("[") > text.count("]")
+    if node.plain and node.in_braces and is_cut_off:
+        hint = "inside { } a comma ends a text: put the whole expression in quotes"
+    elif re.fullmatch(r"[\w\- ]+", text):
+        hint = f"for an activity, write {{activity: {text.strip()}}}"
+    else:
+        return problem
+    return replace(problem, hint=hint)
+
+
+def _formula_text(expression: Expression) -> str:
+    text = render(expression)
+    return Literal(text) if isinstance(expression, TruthLiteral) else text
+
+
+FORMULA: Written[Expression] = Written(
+    "a formula",
+    _parse,
+    example="100 * a / b",
+    types=("string", "number", "boolean"),
+    text=_formula_text,
+)
+
+# --- tests of one event ---------------------------------------------------------------
+
+
+def activity_in(test: Expression | None) -> str | None:
+    """The activity that a test asks for and nothing else."""
+    match test:
+        case Binary(right=TextLiteral(name)) if _is_stripped(name) and is_activity(name) == test:
+            return name
+    return None
+
+
+def transition_in(test: Expression) -> str | None:
+    """The transition that a test asks for and nothing else."""
+    match test:
+        case Binary(right=TextLiteral(way)) | OneOf(choices=(TextLiteral(way), *_)):
+            return way if _is_stripped(way) and is_transition(way) == test else None
+    return None
+
+
+def _is_stripped(text: str) -> bool:
+    return bool(text) and text == text.strip()
+
+
+_TESTS_ACTIVITY: Written[Expression] = Written(
+    "an activity",
+    lambda node, _: is_activity(node.text.strip(), node.position),
+    example="Pay claim",
+    text=activity_in,
+)
+_TESTS_TRANSITION: Written[Expression] = Written(
+    "a transition",
+    lambda node, _: is_transition(node.text.strip(), position=node.position),
+    example="complete",
+    text=transition_in,
+)
+
+ACTIVITY: Field[Expression] = Field("activity", _TESTS_ACTIVITY, "the activity", required=True)
+TRANSITION: Field[Expression] = Field(
+    "transition",
+    _TESTS_TRANSITION,
+    f"the transition of the activity's life cycle ({TRANSITION_ATTRIBUTE}), in upper or lower case",
+    required=True,
+)
+OF_TRANSITION: Field[Expression] = Field("transition", _TESTS_TRANSITION, TRANSITION.doc)
+
+
+def _test_of_activity(values: Values, _: Problems) -> Expression:
+    is_it, transition = values[ACTIVITY], values.get(OF_TRANSITION)
+    if transition is None:
+        return is_it
+    return Binary(Operator.AND, is_it, transition, position=values.position)
+
+
+def _activity_parts(test: Expression) -> Parts | None:
+    if activity_in(test) is not None:
+        return {ACTIVITY: test}
+    match test:
+        case Binary(Operator.AND, left, right) if activity_in(left) and transition_in(right):
+            return {ACTIVITY: left, OF_TRANSITION: right}
+    return None
+
+
+_TESTS: dict[str, Record[Expression]] = {
+    "activity": Record(
+        "a test of an event", (ACTIVITY, OF_TRANSITION), _test_of_activity, parts=_activity_parts
+    ),
+    "transition": Record(
+        "a test of an event",
+        (TRANSITION,),
+        lambda values, _: values[TRANSITION],
+        parts=lambda test: {TRANSITION: test} if transition_in(test) else None,
+    ),
+}
+_TEXT_TYPES = ("string", "boolean")
+_TEST_EXAMPLE = 'activity == "Pay claim"'
+
+
+def _test_text(what: str) -> Written[Expression]:
+    return Written(what, _parse, example=_TEST_EXAMPLE, types=_TEXT_TYPES, text=_formula_text)
+
+
+_TEST: ByForm[Expression] = ByForm(
+    "a test of an event",
+    text=_test_text("a test of an event"),
+    mapping=Tagged("a test of an event", _TESTS),
+    mapping_first=True,
+)
+TEST: Named[Expression] = Named("test", lambda: _TEST)
+
+# --- conditions on events -------------------------------------------------------------
+
+_WRITTEN_WHEN: Field[Expression] = Field("when", FORMULA, "the condition", required=True)
+OCCURRENCE = Field(
+    "occurrence",
+    one_word_of("'every' or 'onset'", words_of(Occurrence)),
+    "at every event where it holds (the default), or only where it did not hold just before",
+)
+AMONG_EVENTS: Field[Expression] = Field("among", TEST, "considers only events that satisfy this")
+_OPTIONS = {"occurrence": OCCURRENCE, "among": AMONG_EVENTS}
+
+
+def _tested(record: Record[Expression]) -> Record[Occurs]:
+    """A test as a condition, which has more to say."""
+
+    def build(values: Values, problems: Problems) -> Occurs | None:
+        test = record.build(values, problems)
+        return None if test is None else Occurs(test, **attributes_read(values, **_OPTIONS))
+
+    def parts(condition: Moment) -> Parts | None:
+        if not isinstance(condition, Occurs):
+            return None
+        test = record.parts(condition.condition)
+        return None if test is None else {**test, **attributes_said(condition, **_OPTIONS)}
+
+    return Record("a condition", (*record.fields, *_OPTIONS.values()), build, parts=parts)
+
+
+def _when_parts(condition: Moment) -> Parts | None:
+    """With options only: without them, the text says it."""
+    options = attributes_said(condition, **_OPTIONS) if isinstance(condition, Occurs) else {}
+    return _WHEN.parts(condition) if options else None
+
+
+_WHEN = record_of("a condition", Occurs, condition=_WRITTEN_WHEN, **_OPTIONS)
+_OCCURS_RECORDS: dict[str, Record[Occurs]] = {
+    **{tag: _tested(record) for tag, record in _TESTS.items()},
+    "when": replace(_WHEN, parts=_when_parts),
+}
+_OCCURS_TEXT: Then[Expression, Occurs] = Then(
+    _test_text("a condition on events"), Occurs, lambda condition: condition.condition
+)
+_OCCURS: ByForm[Occurs] = ByForm(
+    "a condition on events",
+    text=_OCCURS_TEXT,
+    mapping=Tagged(
+        "a condition on events",
+        _OCCURS_RECORDS,
+        strangers={"sequence": "a sequence has two steps, and neither can be a sequence"},
+    ),
+    mapping_first=True,
+)
+OCCURS: Named[Occurs] = Named("occurrence", lambda: _OCCURS)
+
+SEQUENCE = Field(
+    "sequence",
+    ListOf("a list of two conditions", OCCURS, least=2, most=2),
+    "the events where the second condition occurs after the first",
+    required=True,
+)
+ORDER = Field(
+    "order",
+    one_word_of("how the second comes after the first", words_of(Order)),
+    "follows: at the very next event; leads to: at any later event; leads to cyclically: at the "
+    "next later one, where each first is matched only once",
+    required=True,
+)
+
+
+def _sequence_parts(condition: Moment) -> Parts | None:
+    if not isinstance(condition, EventSequence):
+        return None
+    return {SEQUENCE: (condition.first, condition.then), ORDER: condition.order}
+
+
+CONDITION_RECORDS: dict[str, Record[EventCondition]] = {
+    **_OCCURS_RECORDS,
+    "sequence": Record(
+        "a sequence",
+        (SEQUENCE, ORDER),
+        lambda values, _: EventSequence(values[SEQUENCE][0], values[SEQUENCE][1], values[ORDER]),
+        parts=_sequence_parts,
+    ),
+}
+_CONDITION: ByForm[EventCondition] = ByForm(
+    "a condition on events",
+    text=_OCCURS_TEXT,
+    mapping=Tagged("a condition on events", CONDITION_RECORDS),
+    mapping_first=True,
+)
+CONDITION: Named[EventCondition] = Named("condition", lambda: _CONDITION)
+
+
+# --- instants of a case ---------------------------------------------------------------
+
+
+def instant_of(moment: Moment, pick: Pick, usual: Pick) -> Instant:
+    """An instant to write: which of several is meant goes without saying if it is the usual one."""
+    unsaid = pick is usual or isinstance(moment, CaseBorder)
+    return Instant(moment, None if unsaid else pick)
+
+
+def _instant(node: ScalarNode, problems: Problems) -> Instant | None:
+    words = " ".join(node.text.lower().split())
+    if words in tuple(CaseBorder):
+        return Instant(CaseBorder(words))
+    test = _parse(node, problems)
+    return None if test is None else Instant(Occurs(test))
+
+
+def _picked(pick: Pick) -> Record[Instant]:
+    doc = f"the {pick} event that satisfies this"
+    which: Field[EventCondition] = Field(pick.value, CONDITION, doc, required=True)
+    return Record(
+        "an instant",
+        (which,),
+        lambda values, _: Instant(values[which], pick),
+        parts=lambda instant: {which: instant.moment} if instant.pick is pick else None,
+    )
+
+
+def _at_each(record: Record[EventCondition]) -> Then[EventCondition, Instant]:
+    """A condition as an instant, which of several left open."""
+    named = replace(record, what="an instant")
+    return Then(named, Instant, lambda instant: None if instant.pick else instant.moment)
+
+
+def _instant_text(instant: Instant) -> str | None:
+    match instant.moment:
+        case CaseBorder() as border:
+            return Bare(border)
+        case Occurs(condition=test):
+            return _formula_text(test)
+        case _:
+            return None
+
+
+_INSTANTS: Tagged[Instant] = Tagged(
+    "an instant",
+    {
+        **{tag: _at_each(record) for tag, record in CONDITION_RECORDS.items()},
+        **{pick.value: _picked(pick) for pick in Pick},
+    },
+)
+_INSTANT: ByForm[Instant] = ByForm(
+    "an instant",
+    text=Written(
+        "an instant: case start, case end or a condition on events",
+        _instant,
+        example="case start",
+        types=("string", "boolean"),
+        text=_instant_text,
+    ),
+    mapping=_INSTANTS,
+    mapping_first=True,
+)
+INSTANT: Named[Instant] = Named("instant", lambda: _INSTANT)
+
+
+# === what a measure is written with ===================================================
 
 M = TypeVar("M")
 
@@ -146,7 +451,7 @@ def _derived_parts(written: WrittenMeasure[Any]) -> Parts | None:
 #
 # Written where they are used, or named once for the whole catalogue.
 
-_EXAMPLE = "Mon-Fri 09:00-17:00"
+_HOURS_EXAMPLE = "Mon-Fri 09:00-17:00"
 # These words are calendars already, or nearly.
 NAME_PATTERN = r"^(?!always$|closed$)[A-Za-z][A-Za-z0-9_\-]{0,63}$"
 
@@ -155,7 +460,7 @@ def _described(node: ScalarNode, problems: Problems) -> WorkingCalendar | None:
     try:
         return parse_calendar(node.text)
     except ValueError as error:
-        hint = f"write e.g. {_EXAMPLE}; except holidays in ES"
+        hint = f"write e.g. {_HOURS_EXAMPLE}; except holidays in ES"
         problems.add(node.position, f"this is not a calendar: {error}", hint)
         return None
 
@@ -167,16 +472,16 @@ def _named_or_described(node: ScalarNode, problems: Problems) -> WorkingCalendar
     if name not in known:
         named = f"the calendars are {listed(known, 'and')}" if known else "name it in 'calendars'"
         hint = did_you_mean(
-            name, islice(known, MAX_SUGGESTED), f"{named}, or write e.g. {_EXAMPLE}"
+            name, islice(known, MAX_SUGGESTED), f"{named}, or write e.g. {_HOURS_EXAMPLE}"
         )
         problems.add(node.position, f"unknown calendar {quoted(name)}", hint)
     return known.get(name)
 
 
-_TEXT = Written("a calendar", _described, example=_EXAMPLE)
+_CALENDAR_TEXT = Written("a calendar", _described, example=_HOURS_EXAMPLE)
 CALENDAR = Field(
     "calendar",
-    Written("a calendar, or the name of one", _named_or_described, example=_EXAMPLE),
+    Written("a calendar, or the name of one", _named_or_described, example=_HOURS_EXAMPLE),
     "counts working time only: hours as in Mon-Fri 09:00-17:00, or the name of a calendar",
 )
 
@@ -190,7 +495,7 @@ CALENDARS = Field(
         entries=Entries(
             "a calendar's name",
             "use letters, digits, - and _, starting with a letter",
-            _TEXT,
+            _CALENDAR_TEXT,
             NAME_PATTERN,
         ),
     ),
@@ -238,27 +543,19 @@ WHILE: Field[Expression] = Field(
     "while", TEST, "the clock runs only from an event that satisfies this to the next event"
 )
 
-_SWAP = "swap 'from' and 'to'"
 
-
-def _borders_fit(values: Values, problems: Problems) -> bool:
-    """A case starts and ends once: nothing is measured from its end, up to its start, or again."""
-    if values[START].moment is CaseBorder.END:
-        problems.add(values.place(START), "nothing happens after the end of a case", _SWAP)
-        return False
-    if values[END].moment is CaseBorder.START:
-        problems.add(values.place(END), "nothing happens before the start of a case", _SWAP)
-        return False
-    once = [end for end in (START, END) if isinstance(values[end].moment, CaseBorder)]
-    if values.get(CYCLES) is not None and once:
-        message = "a case starts and ends only once, so it has no cycles"
-        problems.add(values.place(once[0]), message, "name an activity, or remove 'cycles'")
-        return False
-    return True
+def _ends_fit(values: Values, problems: Problems) -> bool:
+    start, end, running = values[START].moment, values[END].moment, values.get(WHILE)
+    message, hint = time_problem(start, end, values.get(CYCLES), running)
+    if message:
+        is_start = isinstance(start, CaseBorder) and end is not CaseBorder.START
+        border = START if is_start else END if isinstance(end, CaseBorder) else WHILE
+        problems.add(values.place(border), message, hint)
+    return not message
 
 
 def _options_fit(values: Values, problems: Problems) -> bool:
-    """Cycles take every instant and no stopped clock; without them none can stay open."""
+    """Cycles take every instant; without them none can stay open."""
     picked = [end for end in (START, END) if values[end].pick is not None]
     if values.get(CYCLES) is None:
         if values.get(OPEN) is not None:
@@ -268,11 +565,7 @@ def _options_fit(values: Values, problems: Problems) -> bool:
         message = "with cycles, every instant counts, not just the first or the last"
         hint = "write the condition alone, or remove 'cycles'"
         problems.add(values.place(picked[0]), message, hint)
-    if values.get(WHILE) is not None:
-        problems.add(
-            values.place(WHILE), "'while' stops the clock, which cycles do not allow", "remove one"
-        )
-    return not picked and values.get(WHILE) is None
+    return not picked
 
 
 _CLOCK = {"cycles": CYCLES, "open_cycle": OPEN, "running": WHILE, "calendar": CALENDAR}
@@ -280,7 +573,7 @@ _CLOCK = {"cycles": CYCLES, "open_cycle": OPEN, "running": WHILE, "calendar": CA
 
 def _time_between(values: Values, problems: Problems) -> TimeMeasure | None:
     start, end = values[START], values[END]
-    fits = [_borders_fit(values, problems), _options_fit(values, problems)]
+    fits = [_ends_fit(values, problems), _options_fit(values, problems)]
     if not all(fits):
         return None
     picks = start.pick or Pick.FIRST, end.pick or Pick.LAST
@@ -498,27 +791,28 @@ PERCENT = Field(
 # --- groups ---------------------------------------------------------------------------
 
 
-KEYS = Field(
-    "keys",
+GROUPS = Field(
+    "values",
     ListOf(
-        "a list of keys",
+        "a list of values",
         Written(
-            "a key",
+            "a value",
             lambda node, _: node,
             example="phone",
             types=("string", "number", "boolean"),
         ),
     ),
-    "the public partitions: every group listed here is answered, and no other",
+    "the public partitions: every value listed here is a group that is answered, and no other is",
     required=True,
+    once="keys",
 )
 
 
 def _grouping(values: Values, problems: Problems) -> Grouping | None:
     keys: dict[str, None] = {}
-    for key in values[KEYS]:
+    for key in values[GROUPS]:
         if key.text in keys:
-            problems.add(key.position, f"the key {quoted(key.text)} appears twice")
+            problems.add(key.position, f"the value {quoted(key.text)} appears twice")
             return None
         keys[key.text] = None
     return Grouping(values[DATA], tuple(keys))
@@ -528,11 +822,11 @@ BY = Field(
     "by",
     Record(
         "a grouping",
-        (DATA, KEYS),
+        (DATA, GROUPS),
         _grouping,
-        parts=lambda grouping: {DATA: grouping.by, KEYS: grouping.keys},
+        parts=lambda grouping: {DATA: grouping.by, GROUPS: grouping.keys},
     ),
-    "one value per group; the groups are public partitions, listed as keys",
+    "one result per group; the groups are public partitions, listed as values",
 )
 
 # --- aggregations ---------------------------------------------------------------------
