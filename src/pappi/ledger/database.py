@@ -77,6 +77,7 @@ class Journal(ABC):
         self._clock = clock
         self._turn = threading.RLock()
         self._process = os.getpid()
+        self._newest: Entry | None = None
 
     @abstractmethod
     def close(self) -> None: ...
@@ -127,7 +128,7 @@ class Journal(ABC):
 
     def append_all(self, kind: str, payloads: Iterable[Mapping[str, JSON]]) -> list[Entry]:
         """Extend the chain by one entry per payload; the head moves once, to the last of them."""
-        before = last = self.last()
+        before = last = self.newest()
         added = []
         for payload in payloads:
             at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
@@ -137,7 +138,14 @@ class Journal(ABC):
         if added:
             move = _START_HEAD if before is None else _MOVE_HEAD
             self.run(move, added[-1].seq, added[-1].digest)
+            self._newest = last
         return added
+
+    def newest(self) -> Entry | None:
+        """The newest entry; only while `writing`, when nobody else adds one: read once."""
+        if self._newest is None:
+            self._newest = self.last()
+        return self._newest
 
     def format(self) -> int:
         """The format this journal was created in, or last upgraded to; ours if it is empty."""

@@ -410,6 +410,7 @@ class PostgresJournal(Journal):
             self._refuse_forked()
             if self._connection.info.transaction_status is TransactionStatus.INTRANS:
                 raise RuntimeError("a transaction of the ledger inside another one")
+            self._newest = None
             try:
                 if self._identity(begin) != self._opened:
                     raise LedgerUnavailable(

@@ -24,6 +24,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
@@ -209,6 +210,7 @@ def _pread(descriptor: int) -> list[Mark | None]:
     return [_in_slot(content[at : at + _SECTOR]) for at in range(0, _SLOTS * _SECTOR, _SECTOR)]
 
 
+@lru_cache(maxsize=16)
 def _in_slot(content: bytes) -> Mark | None:
     """What a slot holds, if it is complete."""
     try:

@@ -247,6 +247,7 @@ class SqliteJournal(Journal):
             self._refuse_forked()
             self._refuse_nested()
             self._connection.execute(begin)
+            self._newest = None
             try:
                 # Checked after waiting for the lock, as the file may have been replaced meanwhile:
                 # what is written into a file without a name is lost.
