@@ -43,7 +43,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -121,7 +121,6 @@ _LEAST_WEIGHT = 1 / 50  # of that of the most exact
 _WEIGHTS = 10_000
 _FEW_CHARGES = 200  # that are read sooner than many amounts are planned
 _NOT_YET = 0  # the number of a release that is not on record; those there are begin with 1
-_DAY = timedelta(days=1)
 _NOT_CASES = ("ppi", "total", "each", "epsilon", "parts", "periods", "sealed", "groups")
 """What two releases may differ in and still be about cases that add up."""
 
@@ -169,8 +168,8 @@ Weighted = tuple[_Observation, Fraction]
 _Reading = tuple[Mechanism, tuple[float, float] | None, Measurement | None]
 """How a function on record is read: as in an observation."""
 _Groups = tuple[str | None, ...]
-_Variant = tuple[MultiInstance, str | None, JSON]
-"""A measure as it may be on record, whether its sum is wanted, and its form."""
+_Variant = tuple[MultiInstance, str | None, JSON, str]
+"""A measure as it may be on record, whether its sum is wanted, its form, and that as JSON."""
 
 
 class Derivations:
@@ -187,7 +186,7 @@ class Derivations:
         self._derived: dict[tuple[str, str], Derived | None] = {}
         self._to_be_drawn: Release | None = None
         self._margins: dict[object, float] = {}
-        self._forms: dict[int, tuple[MultiInstance, str]] = {}
+        self._forms: dict[int, tuple[MultiInstance, JSON, str]] = {}
         self._variants: dict[tuple[int, _Groups], tuple[_Variant, ...]] = {}
 
     def of(self, release: Release) -> Derived | None:
@@ -419,28 +418,37 @@ class Derivations:
         self, measure: MultiInstance, release: Release, *, binned: bool = False
     ) -> list[_Observation]:
         """What adds up to a function; `binned`, histograms that it is read off."""
-        cases, form = self._cases_of(release), self._form_of(measure)
-        # Periods that reach over the ends of blocks are one cell, which begins with the log.
-        first = self._log.horizon.first
-        begin = self._log.horizon.blocks.periods(first, first + _DAY)
-        own = (account.block for account in release.charge.accounts)
-        blocks = tuple(dict.fromkeys((*(block.label for block in begin), *own)))
-        for block in blocks:
-            if (form, cases, binned, block) not in self._observed:
-                self._observed[form, cases, binned, block] = [
+        cases, (_, form) = self._cases_of(release), self._form_of(measure)
+        every: list[_Observation] = []
+        for block in self._charged_blocks(release):
+            about = form, cases, binned, block
+            if about not in self._observed:
+                self._observed[about] = [
                     one
                     for seq, charge in self._charged(block)
                     if (written := _written(charge)).cases == cases and self._is_current(charge)
                     for one in self._read(
-                        measure, release.plan.ppi, seq, charge, written.parts, binned=binned
+                        measure, release.plan.ppi, seq, charge, written, binned=binned
                     )
                 ]
-        every = [one for block in blocks for one in self._observed[form, cases, binned, block]]
+            every += self._observed[about]
         if self._to_be_drawn is not None:
             due, ppi = self._to_be_drawn.charge, release.plan.ppi
-            parts = _newly_written(due).parts
-            every += self._read(measure, ppi, _NOT_YET, due, parts, binned=binned)
+            every += self._read(measure, ppi, _NOT_YET, due, _newly_written(due), binned=binned)
         return every
+
+    def _charged_blocks(self, release: Release) -> Iterator[str]:
+        """The blocks with which a charge begins that may be about the same days."""
+        # Periods that reach over the ends of blocks are one cell, which begins with the log.
+        own = (account.block for account in release.charge.accounts)
+        for block in dict.fromkeys((self._first_block, *own)):
+            if Account(self._log.name, block) in self._charges:
+                yield block
+
+    @cached_property
+    def _first_block(self) -> str:
+        horizon = self._log.horizon
+        return next(horizon.blocks.walk(horizon.first, horizon.until)).label
 
     def _cases_of(self, release: Release) -> str:
         """Which cases it is about: the same in all cells of a plan."""
@@ -469,16 +477,16 @@ class Derivations:
         ppi: Ppi,
         seq: int,
         charge: Charge,
-        parts: str,
+        written: _Written,
         *,
         binned: bool,
     ) -> Iterator[_Observation]:
-        """The figures of a release that tell about a measure, from one of its functions.
-
-        `parts` are the functions as they are written: months are released alike.
-        """
+        """The figures of a release that tell about a measure, from one of its functions."""
         question: Mapping[str, Any] = charge.query
-        key = self._form_of(measure), parts, charge.amount, binned
+        if not self._may_tell(measure, tuple(question["groups"]), written, binned=binned):
+            return
+        # By the functions as they are written: months are released alike.
+        key = self._form_of(measure)[1], written.parts, charge.amount, binned
         readings = self._known.get(key)
         if readings is None:
             readings_of = self._histograms if binned else self._readings
@@ -515,17 +523,29 @@ class Derivations:
                 len(self._erased) if seq == _NOT_YET else bisect_left(self._erased, seq),
             )
 
-    def _form_of(self, measure: MultiInstance) -> str:
+    def _may_tell(
+        self, measure: MultiInstance, groups: _Groups, written: _Written, *, binned: bool
+    ) -> bool:
+        """Whether a release has a function that could tell about a measure: most have none."""
+        if binned or written.is_binned:
+            return written.is_binned
+        if not isinstance(measure, AggregatedMeasure) or _is_number(measure):
+            return True
+        return any(text in written.inputs for *_, text in self._variants_of(measure, groups))
+
+    def _form_of(self, measure: MultiInstance) -> tuple[JSON, str]:
+        """The canonical form of a measure, and its JSON."""
         if id(measure) not in self._forms:  # kept beside its form, so that it keeps its id
-            self._forms[id(measure)] = measure, canonical_json(canonical_form(measure))
-        return self._forms[id(measure)][1]
+            form = canonical_form(measure)
+            self._forms[id(measure)] = measure, form, canonical_json(form)
+        return self._forms[id(measure)][1:]
 
     def _variants_of(self, measure: MultiInstance, groups: _Groups) -> tuple[_Variant, ...]:
         """With the form of each: many releases on record are looked at for the same."""
         self._form_of(measure)  # keeps it, so that it keeps its id
         if (id(measure), groups) not in self._variants:
             self._variants[id(measure), groups] = tuple(
-                (variant, wanted, canonical_form(variant))
+                (variant, wanted, *self._form_of(variant))
                 for variant, wanted in _variants(measure, groups)
             )
         return self._variants[id(measure), groups]
@@ -536,7 +556,7 @@ class Derivations:
         """How a function on record tells about a measure: as itself, as its sum, as its cases."""
         question: Mapping[str, Any] = charge.query
         groups: tuple[str | None, ...] = tuple(question["groups"])
-        for variant, wanted, form in self._variants_of(measure, groups):
+        for variant, wanted, form, _ in self._variants_of(measure, groups):
             if isinstance(variant, AggregatedMeasure) and form not in part["inputs"]:
                 continue
             own = replace(
@@ -955,6 +975,9 @@ class _Written(NamedTuple):
 
     cases: str
     parts: str
+    inputs: frozenset[str]
+    is_binned: bool
+    """Whether any of its parts is a histogram."""
 
 
 def _written(charge: Charge) -> _Written:
@@ -969,11 +992,15 @@ def _written(charge: Charge) -> _Written:
 
 def _newly_written(charge: Charge) -> _Written:
     """Of what is not on record, nothing is kept: it costs nothing to ask for it, however long."""
-    question = charge.query
-    # A choice of a log's names is charged too, and has neither.
-    parts = canonical_json([question.get("groups"), question.get("parts")])
-    texts = canonical_json(_cases(charge)), parts
-    return _Written(*map(sys.intern, texts))  # most differ in their periods alone
+    # A choice of a log's names is charged too, and has neither groups nor inputs.
+    groups, parts = charge.query.get("groups"), charge.query.get("parts", ())
+    inputs = (canonical_json(each) for part in parts for each in part.get("inputs", ()))
+    return _Written(
+        sys.intern(canonical_json(_cases(charge))),  # most differ in their periods alone
+        sys.intern(canonical_json([groups, parts])),
+        frozenset(map(sys.intern, inputs)),
+        any(part["mechanism"] == "histogram" for part in parts),
+    )
 
 
 _MOST_WRITTEN = 20_000

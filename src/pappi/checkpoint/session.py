@@ -406,13 +406,19 @@ class LocalSession(Session):
 
             levels = released_in_levels(release, catalogue, amount, share)
             return Released(_smoothed(levels))
-        with self._open_for(catalogue) as (ledger, registry, log):
+        with self._open_for(catalogue) as (ledger, at_first, log):
             plans = plans_of(catalogue, amount, log.public)
-            standing = ledger, registry, log
-            series = self._released(plans, *standing, price, anyway=anyway, derived=derived)
+            registry, series = at_first, None
+            while series is None:
+                standing = ledger, registry, log
+                known, check = self._asked(plans, *standing, price, anyway=anyway, derived=derived)
+                try:
+                    series = self.answer(ledger, known, log, check)
+                except _Overtaken:
+                    registry = self._ledger_session.registry(ledger)
         return Released(_smoothed(series) if smooth else series)
 
-    def _released(
+    def _asked(
         self,
         plans: Sequence[Plan],
         ledger: Ledger,
@@ -422,14 +428,15 @@ class LocalSession(Session):
         *,
         anyway: bool,
         derived: bool | None,
-    ) -> tuple[Series, ...]:
-        """Asked anew if somebody else was charged for a part of it in the meantime.
+    ) -> tuple[list[Known], Permit]:
+        """What is to be answered; and the check, when it is charged, that this is still so.
 
-        One PPI may be in many sets, so that the same key is no longer all that could be paid twice.
+        Somebody else may have been charged for a part of it in the meantime. One PPI may be in many
+        sets, so that the same key is no longer all that could be paid twice.
         """
         by_plan = self._on_record(plans, ledger, registry, log, derived)
         known = [one for own in by_plan for one in own]
-        asked = [one.key for one in _releases_in([known])]
+        keys = [release.key for release in _releases_in([known])]
         if derived:
             known = self._as_exact_as_possible(known, ledger, registry, log)
         releases = _releases_in([known])
@@ -450,14 +457,10 @@ class LocalSession(Session):
         def check(now: Registry) -> None:
             if now.last != registry.last:
                 anew = _releases_in(self._on_record(plans, ledger, now, log, derived))
-                if [one.key for one in anew] != asked:
+                if [release.key for release in anew] != keys:
                     raise _Overtaken
 
-        try:
-            return self.answer(ledger, known, log, check)
-        except _Overtaken:
-            now = self._ledger_session.registry(ledger)
-        return self._released(plans, ledger, now, log, price, anyway=anyway, derived=derived)
+        return known, check
 
     def _as_exact_as_possible(
         self, known: Sequence[Known], ledger: Ledger, registry: Registry, log: LogDeclaration
@@ -575,8 +578,15 @@ class LocalSession(Session):
             # What was asked at less ε goes on record first: of all that would do for it, the first
             # on record is what it is read off again (`sets`).
             in_order = sorted(undrawn.values(), key=lambda one: one.plan.apart or one.plan.epsilon)
+            # Imported here: a replay, which reads no case, does without numpy and DuckDB.
+            from pappi.checkpoint.draw import draw_cells
+
+            files = self._ledger_session.files
             with self._pace():
-                drawn = self._draw(in_order, log)
+                try:
+                    drawn = draw_cells(files.events, in_order, log, files.key())
+                except Exception as error:  # noqa: BLE001 - a library's own words may quote data
+                    raise ReleaseFailed(detail=_cause(error)) from None
             self._on_step("drawn")
             results = ledger.record(drawn)
             self._on_step("recorded")
@@ -584,16 +594,6 @@ class LocalSession(Session):
         # Remembers what was just written: an older ledger put in its place will be noticed.
         self._ledger_session.registry(ledger)
         return series_of(known, states, {**results, **earlier}, log)
-
-    def _draw(self, releases: Sequence[Release], log: LogDeclaration) -> dict[str, Any]:
-        # Imported here: a replay, which reads no case, does without numpy's and DuckDB's start-up.
-        from pappi.checkpoint.draw import draw_cells
-
-        files = self._ledger_session.files
-        try:
-            return draw_cells(files.events, releases, log, files.key())
-        except Exception as error:  # noqa: BLE001 - a library's own words may quote data
-            raise ReleaseFailed(detail=_cause(error)) from None
 
     # --- subscriptions and saved queries ---
 

@@ -76,25 +76,25 @@ def with_record(
     record = _Record(plans, ledger, sets, log, analyst)
     # A block that nothing was charged to, or set aside in, has nothing on record.
     used = ledger.used(one.charge.accounts[0] for one in (*new, *earlier))
-    known: dict[tuple[str, Cell], Known | None] = {
-        (one.plan.ppi.id, one.cell): record.answer(one, charged.get(one.key))
-        if used[one.charge.accounts[0]] > ZERO
+    known: dict[tuple[str, str], Known | None] = {
+        (release.plan.ppi.id, release.key): record.answer(release, charged.get(release.key))
+        if used[release.charge.accounts[0]] > ZERO
         else None
-        for one in (*new, *earlier)
+        for release in (*new, *earlier)
     }
-    for one in new:
-        if known[one.plan.ppi.id, one.cell] is None:
-            known[one.plan.ppi.id, one.cell] = derive(one)
+    for release in new:
+        asked = release.plan.ppi.id, release.key
+        known[asked] = known[asked] or derive(release)
     together: dict[str, list[Plan]] = {}
     for one in new:
         together.setdefault(one.key, []).append(one.plan)
 
     def settled(one: Release) -> Known:
-        found = known.get((one.plan.ppi.id, one.cell))
+        found = known.get((one.plan.ppi.id, one.key))
         if found is not None or states[one.key] is not KeyState.NEW:
             return found or one
         members = together[one.key]
-        missing = [plan for plan in members if known[plan.ppi.id, one.cell] is None]
+        missing = [plan for plan in members if known[plan.ppi.id, one.key] is None]
         return one if len(missing) == len(members) else record.newcomer(one, members, missing)
 
     return [tuple(map(settled, own)) for own in by_plan]

@@ -247,7 +247,9 @@ class Ledger:
         before = None if after is None else next(entries, None)
         self._require(mark, before)
         if after != before:
-            raise broken(self._journal.name, f"entry {after.seq if after else 1} is not what it was")
+            raise broken(
+                self._journal.name, f"entry {after.seq if after else 1} is not what it was"
+            )
         try:
             for entry in verified(entries, after):
                 # A newer version may write into the same ledger, and its decisions must not

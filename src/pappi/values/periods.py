@@ -123,8 +123,8 @@ class Horizon:
     @property
     def covered(self) -> Period:
         """All blocks that contain a day of the log."""
-        blocks = self.blocks.periods(self.first, self.until)
-        return Period(blocks[0].start, blocks[-1].end)
+        (last,) = self.blocks.periods(self.until - timedelta(days=1), self.until)
+        return Period(self.blocks.start_of(self.first), last.end)
 
 
 def zone_called(name: str) -> ZoneInfo:
