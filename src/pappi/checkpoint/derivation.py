@@ -440,15 +440,15 @@ class Derivations:
     def _charged_blocks(self, release: Release) -> Iterator[str]:
         """The blocks with which a charge begins that may be about the same days."""
         # Periods that reach over the ends of blocks are one cell, which begins with the log.
-        own = (account.block for account in release.charge.accounts)
-        for block in dict.fromkeys((self._first_block, *own)):
-            if Account(self._log.name, block) in self._charges:
-                yield block
+        for account in dict.fromkeys((self._first, *release.charge.accounts)):
+            if account in self._charges:
+                yield account.block
 
     @cached_property
-    def _first_block(self) -> str:
+    def _first(self) -> Account:
         horizon = self._log.horizon
-        return next(horizon.blocks.walk(horizon.first, horizon.until)).label
+        first = next(horizon.blocks.walk(horizon.first, horizon.until))
+        return Account(self._log.name, first.label)
 
     def _cases_of(self, release: Release) -> str:
         """Which cases it is about: the same in all cells of a plan."""

@@ -188,7 +188,8 @@ class _Record:
         first, total = release.charge.accounts[0], release.plan.total
         if first not in self._known:
             self._known[first] = self._in_block(first)
-        for known in self._known[first].get(_cell(release.charge), []):
+        in_block = self._known[first]
+        for known in in_block.get(_cell(release.charge), []) if in_block else []:
             of_all = known.charge.query.get("total")
             named = release.plan.ppi.epsilon is not None  # who names an ε wants that
             within = total is not None and not named and (of_all or 0) >= total.nano

@@ -151,8 +151,7 @@ def demand(charges: Iterable[Charge]) -> Mapping[Account, Epsilon]:
     needed: dict[Account, Epsilon] = {}
     for charge in charges:
         for account, amount in charge.costs:
-            before = needed.get(account)
-            needed[account] = amount if before is None else before + amount
+            needed[account] = needed.get(account, ZERO) + amount
     return needed
 
 

@@ -582,10 +582,11 @@ class Ledger:
         held: Mapping[Account, Epsilon] = NOTHING,
     ) -> None:
         """What is held for it already is refused only if a limit was cut below that."""
-        used = self.used(wanted)
-        for account, amount in held.items():
-            used[account] -= amount
-        if short := shortfalls(wanted, used, _limits_of(limits, wanted)):
+        bounds = _limits_of(limits, wanted)
+        used = self.used(account for account in wanted if account in bounds or account.is_block)
+        for account in used.keys() & held:
+            used[account] -= held[account]
+        if short := shortfalls(wanted, used, bounds):
             raise budget_exceeded(wanted, short)
 
     def _run_for_all(self, statement: str, rows: Sequence[tuple[object, ...]]) -> list[Any]:

@@ -64,7 +64,7 @@ class Grid:
             raise ValueError(f"a grid of {self.count} {self.unit}s never moves on")
 
     def periods(self, first: date, until: date) -> tuple[Period, ...]:
-        return tuple(self.walk(first, until))
+        return _periods(self, first, until)
 
     def walk(self, first: date, until: date) -> Iterator[Period]:
         """The periods of the grid that contain a day of [first, until), one after the other."""
@@ -104,6 +104,12 @@ class Grid:
 
     def __str__(self) -> str:
         return f"every {self.unit}" if self.count == 1 else f"every {self.count} {self.unit}s"
+
+
+@lru_cache(maxsize=64)
+def _periods(grid: Grid, first: date, until: date) -> tuple[Period, ...]:
+    """A log's blocks are asked for several times in every request."""
+    return tuple(grid.walk(first, until))
 
 
 @dataclass(frozen=True, slots=True)
