@@ -429,7 +429,7 @@ def test_a_ledger_in_postgres_is_changed_where_it_is(
         assert isinstance(place, InPostgres)
         root = tmp_path / "w"
         with monkeypatch.context() as earlier:
-            earlier.setattr("pappi.ledger.entries.FORMAT", 2)
+            earlier.setattr("pappi.ledger.journal.FORMAT", 2)
             create_workspace(root, place.url)
         # Ledgers of format 2 had no snapshots.
         place.execute("DROP TABLE snapshot")

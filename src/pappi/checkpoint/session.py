@@ -4,22 +4,32 @@
    ledger. Every refusal happens here.
 2. Charge all of it, durably, in one transaction.
 3. Read the cases, draw, record. Evaluation is total, so this always completes. Results go on
-   record on a time grid that begins with the charge (`pace`).
+   record on a time grid that begins with the charge.
 4. Answer from the record. A crash after 2 stays charged, and the same request
    completes that release at no new cost; an identical request is a replay.
 
 What follows from the record (`derivation`) is answered by 1 and 4 alone.
+
+Why on a grid: whoever may ask also sees what is on record, as lists of past releases, replays,
+prices that fall to nothing, and the numbers of entries in the journal. If results went there as
+soon as they are drawn, polling would tell how long reading the cases took. So they wait for the
+next whole multiple of a fixed time after the charge. Everything that depends on the record then
+changes on that grid, without having to know of it: what is shown, what a second request finds,
+which entry of the journal comes first, and when a waiting request gets its turn.
+
+What is left is how many steps were needed. A process that has no pace records at once.
 """
 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from pappi.checkpoint.access import Caller, ChargeRules, Permit, permit_all, refuse_stopped
 from pappi.checkpoint.answers import series_of, told_by_plan
@@ -29,7 +39,6 @@ from pappi.checkpoint.counts import (
     with_counted_cases,
 )
 from pappi.checkpoint.derivation import Derivations
-from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.prices import (
     UNPAID,
     Price,
@@ -119,6 +128,50 @@ T = TypeVar("T")
 
 class _Overtaken(Exception):
     """While a catalogue was planned, somebody else was charged for a part of it."""
+
+
+# --- when a result goes on record --------------------------------------------------------------
+
+GRID_SECONDS = 0.25
+
+Clock: TypeAlias = Callable[[], float]
+"""Seconds that only ever grow: no change of the wall clock makes a result wait longer."""
+
+Pace: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Wraps the reading of cases, and ends when its result may go on record."""
+
+AT_ONCE: Pace = nullcontext
+
+
+def time_to_wait(passed: float, grid: float) -> float:
+    """From now to the next multiple of the grid; nothing ends before the first.
+
+    >>> time_to_wait(0.125, 0.25), time_to_wait(0.25, 0.25), time_to_wait(0.5625, 0.25)
+    (0.125, 0.0, 0.1875)
+    """
+    steps = max(1, math.ceil(passed / grid))
+    return max(0.0, steps * grid - passed)
+
+
+def on_grid(
+    seconds: float = GRID_SECONDS,
+    clock: Clock = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Pace:
+    """The pace of a grid with this many seconds; failures end on it as well."""
+
+    @contextmanager
+    def pace() -> Iterator[None]:
+        began = clock()
+        try:
+            yield
+        finally:
+            sleep(time_to_wait(clock() - began, seconds))
+
+    return pace
+
+
+# --- the session -------------------------------------------------------------------------------
 
 
 class LocalSession(Session):

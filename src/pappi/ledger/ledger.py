@@ -50,17 +50,20 @@ from pappi.ledger.accounts import (
     distinct,
     shortfalls,
 )
-from pappi.ledger.database import DAMAGED, Clock, Journal, broken, utc_now
-from pappi.ledger.entries import (
+from pappi.ledger.journal import (
+    DAMAGED,
     FORMAT,
     LEDGERS_OWN,
     Balance,
     ChargeRecord,
+    Clock,
     Entry,
     EntryKind,
     Flaw,
+    Journal,
     KeyHistory,
     Tally,
+    broken,
     cancel_payload,
     charge_of,
     charge_payload,
@@ -72,6 +75,7 @@ from pappi.ledger.entries import (
     reserve_payload,
     reserved_in,
     result_of,
+    utc_now,
     verified,
 )
 from pappi.ledger.snapshots import Mark, MarkFile, Snapshot, keep_snapshot, read_snapshot
@@ -771,7 +775,7 @@ def _require_act(kind: str) -> None:
     if kind in LEDGERS_OWN:
         raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
     if not is_known(kind):
-        raise ValueError(f"acts of kind {kind!r} are not named in ledger/entries.py")
+        raise ValueError(f"acts of kind {kind!r} are not named in ledger/journal.py")
 
 
 def _in_state(

@@ -27,7 +27,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 from pappi.errors import LedgerBroken, LedgerUnavailable
-from pappi.ledger.database import DAMAGED, Clock, Journal, broken
+from pappi.ledger.journal import DAMAGED, Clock, Journal, broken
 
 SCHEMA = "pappi"
 _SNAPSHOT = "snapshot"

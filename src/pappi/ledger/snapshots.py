@@ -29,8 +29,7 @@ from pathlib import Path
 
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
 from pappi.ledger.accounts import Account
-from pappi.ledger.database import Journal
-from pappi.ledger.entries import Balance, Flaw, canonical_json
+from pappi.ledger.journal import Balance, Flaw, Journal, canonical_json
 from pappi.values import JSON, Epsilon
 
 # Of a snapshot's content. One of another version is ignored, and the journal added up in full.
