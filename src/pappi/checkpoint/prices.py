@@ -156,10 +156,9 @@ def with_record_of(
 
     Also of those that are not paid for because they follow from it: with a draw of their own.
     """
-    drawn = [one.instead if isinstance(one, Derived) else one for one in known]
-    new = [one for one in drawn if states[one.key] is KeyState.NEW]
-    found = [derivations.margin_with(one, expected) for one in new]
-    margins = [each for each in found if each is not None]
+    new = [one.drawn for one in known if states[one.drawn.key] is KeyState.NEW]
+    found = [derivations.margin_with(release, expected) for release in new]
+    margins = [margin for margin in found if margin is not None]
     if not new or len(margins) < len(new) or not all(map(math.isfinite, margins)):
         return None
     return _digits(abs(new[0].plan.ppi.unit.show(max(margins))))

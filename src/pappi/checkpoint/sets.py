@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from pappi.checkpoint.queries import Asking, Derived, Known, Release
+from pappi.checkpoint.queries import Derived, Known, Query, Release
 from pappi.errors import NotReleasable
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
 from pappi.planning import (
@@ -134,7 +134,7 @@ class _Record:
         self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._good: dict[int, bool] = {}
-        self._asking: dict[int, tuple[Plan, Asking]] = {}
+        self._queries: dict[int, tuple[Plan, Query]] = {}
         self._inputs: dict[str, tuple[str, ...]] = {}
         self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
 
@@ -218,9 +218,9 @@ class _Record:
     # --- plans, each made once for all cells ---
 
     def _release_in(self, cell: Cell, plan: Plan) -> Release:
-        if id(plan) not in self._asking:  # the plan is kept with it, so that no other has its id
-            self._asking[id(plan)] = plan, Asking(plan, self._log)
-        return self._asking[id(plan)][1].release_in(cell, self._analyst)
+        if id(plan) not in self._queries:  # the plan is kept with it, so that no other has its id
+            self._queries[id(plan)] = plan, Query(plan, self._log)
+        return self._queries[id(plan)][1].release_in(cell, self._analyst)
 
     def _plan(self, known: _OnRecord, release: Release) -> Plan | None:
         """How the PPI is read off what a charge released, if that was about it."""
