@@ -131,7 +131,6 @@ class _Record:
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
         self._earlier_plans: dict[tuple[str, Epsilon], list[Plan]] = {}
-        self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._good: dict[int, bool] = {}
         self._queries: dict[int, tuple[Plan, Query]] = {}
@@ -260,9 +259,7 @@ class _Record:
         return self._members[key]
 
     def _planned(self, ppi: Ppi, epsilon: Epsilon) -> Plan:
-        if (ppi.id, epsilon) not in self._alone_plans:
-            self._alone_plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
-        return self._alone_plans[ppi.id, epsilon]
+        return plan_ppi(ppi, epsilon, self._log.public)  # which keeps it
 
     def _before(self, ppi: Ppi, epsilon: Epsilon) -> list[Plan]:
         """As it was planned by earlier rules, if they made another query of it."""
