@@ -203,7 +203,8 @@ class Derivations:
         None if nothing on record adds to it.
         """
         if self.nothing_on_record or not any(
-            self._adds(each, release) for each in _functions(release.plan.ppi.measure).values()
+            self._adds(function, release)
+            for function in _functions(release.plan.ppi.measure).values()
         ):
             return None
         self._to_be_drawn = release
@@ -223,7 +224,9 @@ class Derivations:
         derived = self.of(release)
         if derived is None:
             return None
-        if release.plan.tells_beyond and not all(one.plan.tells_beyond for one in derived.figures):
+        if release.plan.tells_beyond and not all(
+            figure.plan.tells_beyond for figure in derived.figures
+        ):
             return None
         most = self._margin(release.plan) * (_HARDLY_MORE if release.plan.because else 1.0)
         return derived if self.margin(derived) <= most else None
@@ -256,8 +259,8 @@ class Derivations:
         if derived is None or all(len(figure.sources) == 1 for figure in derived.figures):
             return None
         better = (
-            self.margin(derived, each) < self._margin(plan.expecting(each))
-            for each in (plan.expected, expected)
+            self.margin(derived, cases) < self._margin(plan.expecting(cases))
+            for cases in (plan.expected, expected)
         )
         return derived if any(better) else None
 
@@ -269,16 +272,16 @@ class Derivations:
         plans = (figure.plan for figure in derived.figures)
         return max(self._margin(plan.expecting(expected or plan.expected)) for plan in plans)
 
-    def widest(self, known: Sequence[Known], plan: Plan) -> Plan:
+    def widest(self, cells: Sequence[Known], plan: Plan) -> Plan:
         """How the least exact of what is derived is read off; the plan itself if nothing is.
 
         At its ε, which a release would still name, although nothing is charged.
         """
         derived = [
             replace(figure.plan.expecting(plan.expected), epsilon=plan.epsilon)
-            for each in known
-            if isinstance(each, Derived)
-            for figure in each.figures
+            for cell in cells
+            if isinstance(cell, Derived)
+            for figure in cell.figures
         ]
         return max(derived, key=self._margin, default=plan)
 
@@ -298,7 +301,7 @@ class Derivations:
         functions = _functions(plan.ppi.measure)
         if not free or scope.last_cases is not None or not functions:
             return None
-        observed = {path: self._about(each, release) for path, each in functions.items()}
+        observed = {path: self._about(function, release) for path, function in functions.items()}
         figures = []
         for period in release.cell.periods:
             for group in plan.groups:
@@ -319,7 +322,7 @@ class Derivations:
         days = self._days(period, release.charge)
         measurements, noisy, read = [], [], list[Weighted]()
         for path, measure in functions.items():
-            own = [each for each in observed[path] if each.group == group]
+            own = [observation for observation in observed[path] if observation.group == group]
             weighted = _tiled(own, days.start, days.end)
             if weighted is not None:
                 counted = self._counted(release, path, days, own, weighted)
@@ -333,16 +336,23 @@ class Derivations:
                     return None
                 weighted, measurement = binned
                 measurements.append(measurement)
-            draws = frozenset(one.charge.key for one, _ in weighted)
+            draws = frozenset(observation.charge.key for observation, _ in weighted)
             measurements[-1] = replace(measurements[-1], draws=draws)
             read.extend(weighted)
-            noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
+            noisy.append(
+                tuple(number for observation, _ in weighted for number in observation.noisy)
+            )
         if not _of_the_same_cases(read):
             return None
         plan = release.plan
         derived = plan_derived(plan.ppi, _paid(read), measurements, plan.expected)
-        sources = {(one.source.number, one.source.period): w for one, w in read}
-        named = {(one.source.number, one.source.period): one.source for one, _ in read}
+        sources = {
+            (observation.source.number, observation.source.period): w for observation, w in read
+        }
+        named = {
+            (observation.source.number, observation.source.period): observation.source
+            for observation, _ in read
+        }
         weighed = tuple(replace(named[key], weight=float(sources[key])) for key in sorted(named))
         return Figure(period, group, derived, tuple(noisy), weighed)
 
@@ -359,16 +369,19 @@ class Derivations:
         number = _number_of(measure) if path == ROOT else None
         if number is None or self._log.terms.adjacency is Adjacency.REPLACE:
             return []
-        draws = {one.charge.key for one in telling}
-        erasures = {one.erasures for one, _ in weighted}
+        draws = {observation.charge.key for observation in telling}
+        erasures = {observation.erasures for observation, _ in weighted}
         own = [
-            one
-            for one in self._about(number, release)
-            if one.group == group and one.charge.key not in draws and {one.erasures} == erasures
+            observation
+            for observation in self._about(number, release)
+            if observation.group == group
+            and observation.charge.key not in draws
+            and {observation.erasures} == erasures
         ]
         counted = _tiled(own, days.start, days.end)
         laws = {
-            one.mechanism.pair_noise for one in (*telling, *(each for each, _ in counted or ()))
+            observation.mechanism.pair_noise
+            for observation in (*telling, *(observation for observation, _ in counted or ()))
         }
         return counted if counted and len(laws) <= _MOST_LAWS else []
 
@@ -380,10 +393,18 @@ class Derivations:
             return None
         if measure.function is Aggregation.SUM:  # not the mean that bins tell
             return None
-        every = [one for one in self._about(measure, release, binned=True) if one.group == group]
+        every = [
+            observation
+            for observation in self._about(measure, release, binned=True)
+            if observation.group == group
+        ]
         best, least = None, math.inf
-        for bins in _bins_to_read(measure, {one.bins for one in every}):
-            finer = [one for one in every if set(bins.limits) <= set(one.bins.limits)]
+        for bins in _bins_to_read(measure, {observation.bins for observation in every}):
+            finer = [
+                observation
+                for observation in every
+                if set(bins.limits) <= set(observation.bins.limits)
+            ]
             weighted = _tiled(finer, days.start, days.end)
             if weighted is None:
                 continue
@@ -424,10 +445,10 @@ class Derivations:
             about = form, cases, binned, block
             if about not in self._observed:
                 self._observed[about] = [
-                    one
+                    observation
                     for seq, charge in self._charged(block)
                     if (written := _written(charge)).cases == cases and self._is_current(charge)
-                    for one in self._read(
+                    for observation in self._read(
                         measure, release.plan.ppi, seq, charge, written, binned=binned
                     )
                 ]
@@ -499,7 +520,9 @@ class Derivations:
             return
         # One draw may tell a sum, and the mean that it follows from, with noises that depend on
         # each other: the more exact one counts.
-        index, mechanism, way, native = min(readings, key=lambda each: _variance(each[1], each[2]))
+        index, mechanism, way, native = min(
+            readings, key=lambda reading: _variance(reading[1], reading[2])
+        )
         periods = [_period(written) for written in question["periods"]]
         drawn = [(period, group) for period in periods for group in question["groups"]]
         if seq == _NOT_YET:
@@ -568,13 +591,13 @@ class Derivations:
                 group_targets=(),
                 release=ReleaseChoice(),
             )
-            known = self._recorded(own, part, charge)
-            if known is None or known.mechanism.pair_noise is None:
+            recorded = self._recorded(own, part, charge)
+            if recorded is None or recorded.mechanism.pair_noise is None:
                 continue
             same = isinstance(variant, AggregatedMeasure) and variant.function is Aggregation.SUM
-            native = known if same or wanted is None else None
-            way = known.mechanism.as_sum if wanted == "sum" else None
-            yield known.mechanism, way, native
+            native = recorded if same or wanted is None else None
+            way = recorded.mechanism.as_sum if wanted == "sum" else None
+            yield recorded.mechanism, way, native
         if isinstance(measure, AggregatedMeasure) and _is_number(measure):
             for mechanism in self._of_same_cases(measure, part, groups):
                 yield mechanism, (0.0, 1.0), None
@@ -670,7 +693,7 @@ class Derivations:
             "bounding": str(Bounding.DECLARED),
         }
         for place, written in enumerate(part["inputs"]):
-            same = all(written[name] == each for name, each in cases.items())
+            same = all(written[name] == form for name, form in cases.items())
             a_mean = same and written["function"] in map(str, _MEANS)
             mechanism = _counting(part, place) if a_mean else None
             if mechanism is not None and _has_same_cases(measure, written["base"]):
@@ -684,10 +707,10 @@ def _counting(part: Mapping[str, Any], place: int) -> Mechanism | None:
         classes = read_set(part["settings"][0][1])
         return None if classes is None else joint_members(classes, epsilon, adjacency)[place]
     share = mechanism_for("share", UNIT_INTERVAL, epsilon, adjacency, integral=True)
-    known = (
+    is_share = (
         part["mechanism"] == share.recorded_name and part["inputs"][place]["function"] == "share"
     )
-    return share if known else None
+    return share if is_share else None
 
 
 # --- which functions, and what else tells them ------------------------------------------------
@@ -704,10 +727,10 @@ def _functions(measure: MultiInstance) -> dict[str, MultiInstance]:
         functions = dict(aggregated_measures(measure))
     ranked = _is_ranked(measure)
     adds_up = all(
-        isinstance(each, AggregatedMeasure)
-        and (ranked or each.function in (*_MEANS, Aggregation.SUM))
-        and each.bounding is Bounding.DECLARED
-        for each in functions.values()
+        isinstance(function, AggregatedMeasure)
+        and (ranked or function.function in (*_MEANS, Aggregation.SUM))
+        and function.bounding is Bounding.DECLARED
+        for function in functions.values()
     )
     return functions if adds_up else {}
 
@@ -752,7 +775,7 @@ def _as_grouped(
     return replace(measure, grouping=replace(measure.grouping, keys=keys))
 
 
-def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterator[Bins]:
+def _bins_to_read(measure: AggregatedMeasure, histograms: Collection[Bins]) -> Iterator[Bins]:
     """Those that a quantile or mean may be read off; of a distribution, those that it asks for.
 
     What lies beyond the bounds of a histogram is in its outermost bins: so it is one within other
@@ -763,7 +786,7 @@ def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterat
         yield Bins.at(bounds, measure.limits)
         return
     shown = measure.function is Aggregation.DISTRIBUTION
-    for bins in sorted(known, key=lambda each: (-each.number, each.written)):
+    for bins in sorted(histograms, key=lambda candidate: (-candidate.number, candidate.written)):
         if bins.bounds == bounds and not (shown and bins.own):
             yield bins.shown if shown else bins
         elif not shown and (within := Bins.within(bounds, bins.limits)) is not None:
@@ -810,15 +833,17 @@ def _tiled(observed: Sequence[_Observation], start: date, end: date) -> list[Wei
     adding them up would take too long.
     """
     edges: dict[tuple[date, date], list[_Observation]] = {}
-    for one in observed:
-        if start <= one.start < one.end <= end and math.isfinite(one.variance):
-            edges.setdefault((one.start, one.end), []).append(one)
+    for observation in observed:
+        if start <= observation.start < observation.end <= end and math.isfinite(
+            observation.variance
+        ):
+            edges.setdefault((observation.start, observation.end), []).append(observation)
     edges.setdefault((start, end), [])
     for most in (_MOST_WEIGHED, 1):
-        found, _ = _estimated(edges, most).get((start, end), ([], 0.0))
-        laws = {(one.mechanism.pair_noise, weight) for one, weight in found}
-        if found and len(laws) <= _MOST_LAWS:
-            return found
+        weighted, _ = _estimated(edges, most).get((start, end), ([], 0.0))
+        laws = {(observation.mechanism.pair_noise, weight) for observation, weight in weighted}
+        if weighted and len(laws) <= _MOST_LAWS:
+            return weighted
     return None
 
 
@@ -836,26 +861,28 @@ def _estimated(
     each, its months. But not what was released before something was erased with what was released
     after: of the same days, the later counts.
     """
-    known: dict[tuple[date, date], Estimated] = {}
+    estimated: dict[tuple[date, date], Estimated] = {}
     every = sorted(edges)
-    for stretch in sorted(edges, key=lambda each: each[1] - each[0]):
-        estimates = [([(one, Fraction(1))], one.variance) for one in edges[stretch]]
+    for stretch in sorted(edges, key=lambda days: days[1] - days[0]):
+        estimates = [
+            ([(observation, Fraction(1))], observation.variance) for observation in edges[stretch]
+        ]
         first, last = (bisect_left(every, (end, end)) for end in stretch)
-        pieces = [each for each in every[first:last] if each != stretch and each in known]
-        path = _least_noise(pieces, known, *stretch)
+        pieces = [piece for piece in every[first:last] if piece != stretch and piece in estimated]
+        path = _least_noise(pieces, estimated, *stretch)
         if path is not None:
             estimates.append(path)
         if estimates:
-            known[stretch] = _weighed(_latest(estimates), most)
-    return known
+            estimated[stretch] = _weighed(_latest(estimates), most)
+    return estimated
 
 
 def _latest(estimates: Sequence[Estimated]) -> list[Estimated]:
     """Those about the same cases: of what is all after the latest erasure, the most exact ones."""
-    erasures = [{one.erasures for one, _ in weighted} for weighted, _ in estimates]
-    known = list(zip(estimates, erasures, strict=True))
-    _, latest = max(known, key=lambda each: (min(each[1]), -each[0][1]))
-    return [each for each, own in known if own == latest]
+    erasures = [{observation.erasures for observation, _ in weighted} for weighted, _ in estimates]
+    paired = list(zip(estimates, erasures, strict=True))
+    _, latest = max(paired, key=lambda pair: (min(pair[1]), -pair[0][1]))
+    return [estimate for estimate, own in paired if own == latest]
 
 
 def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
@@ -863,7 +890,9 @@ def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
 
     The functions of a formula would be about different cases.
     """
-    stretches = sorted({(one.start, one.end, one.erasures) for one, _ in read})
+    stretches = sorted(
+        {(observation.start, observation.end, observation.erasures) for observation, _ in read}
+    )
     latest: dict[int, date] = {}
     for start, end, erasures in stretches:
         if any(start < until for other, until in latest.items() if other != erasures):
@@ -874,7 +903,7 @@ def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
 
 def _least_noise(
     pieces: Sequence[tuple[date, date]],
-    known: Mapping[tuple[date, date], Estimated],
+    estimated: Mapping[tuple[date, date], Estimated],
     start: date,
     end: date,
 ) -> Estimated | None:
@@ -883,7 +912,7 @@ def _least_noise(
     for first, last in pieces:
         if first not in reached:
             continue
-        (before, noise), (step, more) = reached[first], known[first, last]
+        (before, noise), (step, more) = reached[first], estimated[first, last]
         if last not in reached or noise + more < reached[last][1]:
             reached[last] = [*before, *step], noise + more
     return reached.get(end)
@@ -891,15 +920,19 @@ def _least_noise(
 
 def _weighed(estimates: Sequence[Estimated], most: int) -> Estimated:
     """Independent estimates of one number as one, by how exact each is; their weights make 1."""
-    exact = sorted(estimates, key=lambda each: each[1])[:most]
+    exact = sorted(estimates, key=lambda estimate: estimate[1])[:most]
     best = exact[0][1]
     if not best:  # a public number
         return exact[0]
-    exact = [each for each in exact if best / each[1] >= _LEAST_WEIGHT]
+    exact = [estimate for estimate in exact if best / estimate[1] >= _LEAST_WEIGHT]
     precision = sum(1 / variance for _, variance in exact)
     weights = [Fraction(round(_WEIGHTS / v / precision), _WEIGHTS) for _, v in exact]
     weights[0] += 1 - sum(weights)
-    merged = [(one, own * w) for (of, _), w in zip(exact, weights, strict=True) for one, own in of]
+    merged = [
+        (observation, own * w)
+        for (of, _), w in zip(exact, weights, strict=True)
+        for observation, own in of
+    ]
     return merged, sum(float(w) ** 2 * v for (_, v), w in zip(exact, weights, strict=True))
 
 
@@ -910,11 +943,15 @@ def _measurement(
     inputs = tuple(own for _, own in aggregated_measures(measure))
     parts = _parts(weighted)
     if counted:
-        numbers = zip(_parts(counted), [one.way or (0.0, 1.0) for one, _ in counted], strict=True)
+        numbers = zip(
+            _parts(counted),
+            [observation.way or (0.0, 1.0) for observation, _ in counted],
+            strict=True,
+        )
         parts = with_number(parts, list(numbers))
     if len(parts) == 1 and weight == 1 and first.native is not None:
         return replace(first.native, path=path, inputs=inputs)
-    ways = [one.way for one, _ in weighted if one.way is not None]
+    ways = [observation.way for observation, _ in weighted if observation.way is not None]
     if ways:
         bounds = inputs[0].bounds or UNIT_INTERVAL
         return Measurement(path, inputs, combined_sum(bounds, parts, ways))
@@ -928,7 +965,10 @@ def _measurement(
 
 
 def _parts(weighted: Sequence[Weighted]) -> list[Part]:
-    return [Part(one.mechanism, len(one.noisy), weight) for one, weight in weighted]
+    return [
+        Part(observation.mechanism, len(observation.noisy), weight)
+        for observation, weight in weighted
+    ]
 
 
 def _blank(mechanism: Mechanism) -> Outcome:
@@ -962,7 +1002,7 @@ def _number_of(measure: MultiInstance) -> AggregatedMeasure | None:
 
 def _paid(read: Sequence[Weighted]) -> Epsilon:
     """What the releases had together, in the block that paid most for them."""
-    charges = {one.charge.key: one.charge for one, _ in read}.values()
+    charges = {observation.charge.key: observation.charge for observation, _ in read}.values()
     blocks: dict[Account, int] = {}
     for charge in charges:
         for account in charge.accounts:
@@ -994,7 +1034,7 @@ def _newly_written(charge: Charge) -> _Written:
     """Of what is not on record, nothing is kept: it costs nothing to ask for it, however long."""
     # A choice of a log's names is charged too, and has neither groups nor inputs.
     groups, parts = charge.query.get("groups"), charge.query.get("parts", ())
-    inputs = (canonical_json(each) for part in parts for each in part.get("inputs", ()))
+    inputs = (canonical_json(measure) for part in parts for measure in part.get("inputs", ()))
     return _Written(
         sys.intern(canonical_json(_cases(charge))),  # most differ in their periods alone
         sys.intern(canonical_json([groups, parts])),
@@ -1008,7 +1048,7 @@ _WRITTEN: dict[str, _Written] = {}
 
 
 def _cases(charge: Charge) -> dict[str, JSON]:
-    return {name: each for name, each in charge.query.items() if name not in _NOT_CASES}
+    return {name: asked for name, asked in charge.query.items() if name not in _NOT_CASES}
 
 
 def _variance(mechanism: Mechanism, way: tuple[float, float] | None) -> float:
