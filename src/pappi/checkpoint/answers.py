@@ -136,8 +136,11 @@ def answer_of(
     that is derived, `sources` are the releases it is derived from, and `together` is the confidence
     at which its interval holds together with those of the others.
     """
-    released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
+    released = by_path(plan, noisy)
     estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
+    # Each function of several has cases and a ceiling of its own: then nothing is told of them.
+    (estimate, *others) = estimates.values()
+    estimate = Estimate(None) if others else estimate
     low, high = interval_of(plan, released)
     possible = within_range(plan, {p.path: p.mechanism.output_range for p in plan.measurements})
     aim, perhaps_empty = target_in(plan.ppi, group), _perhaps_empty(estimates.values())
@@ -154,15 +157,16 @@ def answer_of(
     bands = bands_of(aim, verdict, *ends, noise_only=plan.covers_noise_only)
     if verdict is not None and perhaps_empty:
         verdict, bands = Verdict.UNDECIDED, bands and tuple(Band)
-    least, most = (_shown(plan.ppi, end) for end in possible)
+    cases, most_cases = estimate.cases, plan.ppi.scope.last_cases
+    show = plan.ppi.unit.show
     return Answer(
         ppi=plan.ppi.id,
         period=period,
         group=group,
         value=_shown(plan.ppi, _value(plan, estimates)),
         unit=plan.ppi.unit.name,
-        interval=Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE),
-        cases=_cases(plan, estimates),
+        interval=_shown_interval(plan.ppi, low, high),
+        cases=cases if cases is None or most_cases is None else min(cases, float(most_cases)),
         verdict=verdict,
         guarantee=Guarantee(
             plan.epsilon,
@@ -174,14 +178,14 @@ def answer_of(
         charged=plan.price if state in (KeyState.NEW, KeyState.RESERVED) else ZERO,
         replayed=state is KeyState.RELEASED and not sources,
         probability_met=chance,
-        ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
+        ceiling=_shown(plan.ppi, estimate.ceiling) if ROOT in estimates else None,
         bands=bands,
         likelihood=likelihood_of(plan, noisy),
         simultaneous=_simultaneous(plan, noisy, together),
-        possible=Interval(least, most, 1.0),
-        cases_margin=_cases_margin(estimates),
+        possible=_shown_interval(plan.ppi, *possible, confidence=1.0),
+        cases_margin=estimate.cases_margin,
         perhaps_empty=perhaps_empty,
-        beyond=_shown_beyond(plan.ppi, beyond),
+        beyond=beyond and replace(beyond, below=show(beyond.below), above=show(beyond.above)),
         clipping_decides=verdict is not clipped and not perhaps_empty,
         hidden=(beyond is None and ends[0] < low, beyond is None and ends[1] > high),
         derived_from=sources,
@@ -227,29 +231,18 @@ def _bins(counted: NoisyBins, unit: Unit, *, named: bool) -> Iterator[Bin]:
 
 
 def _percentile(counted: NoisyBins, percent: int, unit: Unit) -> Percentile:
-    value, low, high = counted.quantile(Fraction(percent, 100))
-    return Percentile(
-        percent, unit.show(value), Interval(unit.show(low), unit.show(high), CONFIDENCE)
-    )
-
-
-def _shown_beyond(ppi: Ppi, beyond: Beyond | None) -> Beyond | None:
-    if beyond is None:
-        return None
-    return replace(beyond, below=ppi.unit.show(beyond.below), above=ppi.unit.show(beyond.above))
+    value, low, high = map(unit.show, counted.quantile(Fraction(percent, 100)))
+    return Percentile(percent, value, Interval(low, high, CONFIDENCE))
 
 
 def _simultaneous(plan: Plan, noisy: Sequence[Noisy], together: float | None) -> Interval | None:
     """Of one function by a draw that answers several PPIs; or of one of several derived answers."""
     (part, *others) = plan.measurements
     if together is not None:
-        released = {each.path: noisy[index] for index, each in enumerate(plan.measurements)}
-        low, high = interval_of(plan, released, together)
-        return Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE)
+        return _shown_interval(plan.ppi, *interval_of(plan, by_path(plan, noisy), together))
     if others or part.mechanism.answers_for == 1:
         return None
-    low, high = part.mechanism.interval_for_all(noisy[0], CONFIDENCE)
-    return Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE)
+    return _shown_interval(plan.ppi, *part.mechanism.interval_for_all(noisy[0], CONFIDENCE))
 
 
 def _value(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
@@ -269,18 +262,9 @@ def value_of(figure: Figure) -> float | None:
     return _value(figure.plan, {part.path: part.mechanism.estimate(own) for part, own in parts})
 
 
-def _cases(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
-    """The noisy number of cases, where one function answers the PPI and yields it for free."""
-    if len(plan.measurements) > 1:
-        return None
-    (estimate,) = estimates.values()
-    cases, most = estimate.cases, plan.ppi.scope.last_cases
-    return cases if cases is None or most is None else min(cases, float(most))
-
-
-def _cases_margin(estimates: Mapping[str, Estimate]) -> float | None:
-    (estimate, *others) = estimates.values()
-    return None if others else estimate.cases_margin
+def by_path(plan: Plan, noisy: Sequence[Noisy]) -> dict[str, Noisy]:
+    """What was released of each function, by its path."""
+    return {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
 
 
 def _perhaps_empty(estimates: Iterable[Estimate]) -> bool:
@@ -290,14 +274,6 @@ def _perhaps_empty(estimates: Iterable[Estimate]) -> bool:
     side of a target as often as it likes. Where no number of cases was released, nobody knows.
     """
     return any(each.least_cases is not None and each.least_cases <= 0 for each in estimates)
-
-
-def _ceiling(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
-    """Of the PPI itself; a formula's variables may each have had one, in their own units."""
-    (part, *others) = plan.measurements
-    if others or part.path != ROOT:
-        return None
-    return estimates[part.path].ceiling
 
 
 def likelihood_of(plan: Plan, noisy: Sequence[Noisy]) -> Likelihood | None:
@@ -411,6 +387,10 @@ def chance_by_intervals(target: Target, interval: Callable[[float], tuple[float,
             decided, met = confidence, found
     sure = (1 + decided) / 2
     return 0.5 if met is None else sure if met is Verdict.MET else 1 - sure
+
+
+def _shown_interval(ppi: Ppi, low: float, high: float, confidence: float = CONFIDENCE) -> Interval:
+    return Interval(_shown(ppi, low), _shown(ppi, high), confidence)
 
 
 def _shown(ppi: Ppi, value: float | None) -> float | None:

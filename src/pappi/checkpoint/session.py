@@ -95,7 +95,7 @@ from pappi.errors import (
     ReleaseFailed,
     UsageError,
 )
-from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget
+from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget, no_step
 from pappi.planning import Plan, nothing_because, why_unseen
 from pappi.ppinot import Catalogue, Definitions, definitions_in
 from pappi.store import (
@@ -116,10 +116,6 @@ _WORTH_TELLING = 0.98
 
 Step = Callable[[str], None]
 """Called with the name of each step of the protocol; tests place their faults here."""
-
-
-def go_on(_step: str) -> None:
-    """Nothing happens between the steps."""
 
 
 T = TypeVar("T")
@@ -297,7 +293,7 @@ class LocalSession(Session):
         self,
         ledger_session: LedgerSession,
         caller: Caller,
-        on_step: Step = go_on,
+        on_step: Step = no_step,
         pace: Pace = AT_ONCE,
     ) -> None:
         self._ledger_session = ledger_session
@@ -789,7 +785,7 @@ class Run:
 
 
 def run_due(
-    ledger_session: LedgerSession, on_step: Step = go_on, pace: Pace = AT_ONCE
+    ledger_session: LedgerSession, on_step: Step = no_step, pace: Pace = AT_ONCE
 ) -> Iterator[Run]:
     """Release what is due for every subscription: its sealed blocks, once each.
 
