@@ -31,7 +31,14 @@ from datetime import date
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from pappi.checkpoint.access import Caller, ChargeRules, Permit, permit_all, refuse_stopped
+from pappi.checkpoint.access import (
+    Caller,
+    ChargeRules,
+    Overtaken,
+    Permit,
+    permit_all,
+    refuse_stopped,
+)
 from pappi.checkpoint.answers import series_of, told_by_plan
 from pappi.checkpoint.counts import (
     counting_on_record,
@@ -119,10 +126,6 @@ Step = Callable[[str], None]
 
 
 T = TypeVar("T")
-
-
-class _Overtaken(Exception):
-    """While a catalogue was planned, somebody else was charged for a part of it."""
 
 
 # --- when a result goes on record --------------------------------------------------------------
@@ -257,7 +260,7 @@ def _asked(
         if now.last != standing.registry.last:
             anew = replace(standing, registry=now).on_record(plans, derived=derived)
             if [release.key for release in releases_in(anew)] != keys:
-                raise _Overtaken
+                raise Overtaken
 
     return known, check
 
@@ -572,7 +575,7 @@ class LocalSession(Session):
                 known, check = _asked(plans, standing, price, anyway=anyway, derived=derived)
                 try:
                     series = self.answer(standing.ledger, known, standing.log, check)
-                except _Overtaken:
+                except Overtaken:
                     now = self._ledger_session.registry(standing.ledger)
                     standing = replace(standing, registry=now)
         return Released(_smoothed(series) if smooth else series)
