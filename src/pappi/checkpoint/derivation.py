@@ -179,7 +179,7 @@ class Derivations:
         self._ledger, self._charges, self._log = ledger, registry.charges, log
         self._erased = registry.erased.get(log.name, ())
         self.nothing_on_record = not any(account.log == log.name for account in self._charges)
-        self._by_block: dict[str, list[tuple[int, Charge]]] = {}
+        self._by_block: dict[str, list[tuple[int, Charge, _Written]]] = {}
         self._observed: dict[tuple[str, str, bool, str], list[_Observation]] = {}
         self._about_cases: dict[int, tuple[Plan, str]] = {}
         self._known: dict[object, list[tuple[int, *_Reading]]] = {}
@@ -237,7 +237,7 @@ class Derivations:
         accounts = (Account(self._log.name, block) for block in blocks)
         if sum(len(self._charges.get(account, ())) for account in accounts) > _FEW_CHARGES:
             return list(amounts)
-        charged = {charge.amount for block in blocks for _, charge in self._charged(block)}
+        charged = {charge.amount for block in blocks for _, charge, _ in self._charged(block)}
         return [amount for amount in amounts if amount in charged]
 
     def _adds(self, measure: MultiInstance, release: Release) -> bool:
@@ -446,8 +446,10 @@ class Derivations:
             if about not in self._observed:
                 self._observed[about] = [
                     observation
-                    for seq, charge in self._charged(block)
-                    if (written := _written(charge)).cases == cases and self._is_current(charge)
+                    for seq, charge, written in self._charged(block)
+                    if written.cases == cases
+                    and self._may_tell(measure, written, binned=binned)
+                    and self._is_current(charge)
                     for observation in self._read(
                         measure, release.plan.ppi, seq, charge, written, binned=binned
                     )
@@ -478,11 +480,11 @@ class Derivations:
             self._about_cases[id(plan)] = plan, canonical_json(_cases(release.charge))
         return self._about_cases[id(plan)][1]
 
-    def _charged(self, block: str) -> list[tuple[int, Charge]]:
+    def _charged(self, block: str) -> list[tuple[int, Charge, _Written]]:
         """Everything charged whose first block it is."""
         if block not in self._by_block:
             self._by_block[block] = [
-                (seq, charge)
+                (seq, charge, _written(charge))
                 for seq in self._charges.get(Account(self._log.name, block), ())
                 for charge in self._ledger.charges_at(seq)
             ]
@@ -504,8 +506,6 @@ class Derivations:
     ) -> Iterator[_Observation]:
         """The figures of a release that tell about a measure, from one of its functions."""
         question: Mapping[str, Any] = charge.query
-        if not self._may_tell(measure, tuple(question["groups"]), written, binned=binned):
-            return
         # By the functions as they are written: months are released alike.
         key = self._form_of(measure)[1], written.parts, charge.amount, binned
         readings = self._known.get(key)
@@ -546,15 +546,14 @@ class Derivations:
                 len(self._erased) if seq == _NOT_YET else bisect_left(self._erased, seq),
             )
 
-    def _may_tell(
-        self, measure: MultiInstance, groups: _Groups, written: _Written, *, binned: bool
-    ) -> bool:
+    def _may_tell(self, measure: MultiInstance, written: _Written, *, binned: bool) -> bool:
         """Whether a release has a function that could tell about a measure: most have none."""
         if binned or written.is_binned:
             return written.is_binned
         if not isinstance(measure, AggregatedMeasure) or _is_number(measure):
             return True
-        return any(text in written.inputs for *_, text in self._variants_of(measure, groups))
+        variants = self._variants_of(measure, written.groups)
+        return any(text in written.inputs for *_, text in variants)
 
     def _form_of(self, measure: MultiInstance) -> tuple[JSON, str]:
         """The canonical form of a measure, and its JSON."""
@@ -1015,6 +1014,7 @@ class _Written(NamedTuple):
 
     cases: str
     parts: str
+    groups: _Groups
     inputs: frozenset[str]
     is_binned: bool
     """Whether any of its parts is a histogram."""
@@ -1033,11 +1033,12 @@ def _written(charge: Charge) -> _Written:
 def _newly_written(charge: Charge) -> _Written:
     """Of what is not on record, nothing is kept: it costs nothing to ask for it, however long."""
     # A choice of a log's names is charged too, and has neither groups nor inputs.
-    groups, parts = charge.query.get("groups"), charge.query.get("parts", ())
+    groups, parts = charge.query.get("groups", ()), charge.query.get("parts", ())
     inputs = (canonical_json(measure) for part in parts for measure in part.get("inputs", ()))
     return _Written(
         sys.intern(canonical_json(_cases(charge))),  # most differ in their periods alone
         sys.intern(canonical_json([groups, parts])),
+        tuple(groups),
         frozenset(map(sys.intern, inputs)),
         any(part["mechanism"] == "histogram" for part in parts),
     )
