@@ -160,8 +160,7 @@ class _Observation:
 
     @property
     def variance(self) -> float:
-        noise = self.mechanism.pair_noise
-        return math.inf if noise is None else noise.variance(*(self.way or (1.0, 0.0)))
+        return _variance(self.mechanism, self.way)
 
 
 Weighted = tuple[_Observation, Fraction]
@@ -176,7 +175,7 @@ class Derivations:
     """What a request can be derived from; each release on record is read once."""
 
     def __init__(self, ledger: Ledger, registry: Registry, log: LogDeclaration) -> None:
-        self._ledger, self._charges, self._log = ledger, registry.charges, log
+        self.ledger, self._charges, self.log = ledger, registry.charges, log
         self._erased = registry.erased.get(log.name, ())
         self.nothing_on_record = not any(account.log == log.name for account in self._charges)
         self._by_block: dict[str, list[tuple[int, Charge, _Written]]] = {}
@@ -234,7 +233,7 @@ class Derivations:
     def charged_among(self, amounts: Sequence[Epsilon], cells: Iterable[Cell]) -> list[Epsilon]:
         """Those amounts that may have been charged for these cells: all of them, if many were."""
         blocks = {cell.blocks[0].label for cell in cells if cell.blocks}
-        accounts = (Account(self._log.name, block) for block in blocks)
+        accounts = (Account(self.log.name, block) for block in blocks)
         if sum(len(self._charges.get(account, ())) for account in accounts) > _FEW_CHARGES:
             return list(amounts)
         charged = {charge.amount for block in blocks for _, charge, _ in self._charged(block)}
@@ -367,7 +366,7 @@ class Derivations:
         """Releases that count just the cases of a mean, and tell nothing else of it."""
         measure, group = release.plan.ppi.measure, telling[0].group
         number = _number_of(measure) if path == ROOT else None
-        if number is None or self._log.terms.adjacency is Adjacency.REPLACE:
+        if number is None or self.log.terms.adjacency is Adjacency.REPLACE:
             return []
         draws = {observation.charge.key for observation in telling}
         erasures = {observation.erasures for observation, _ in weighted}
@@ -431,7 +430,7 @@ class Derivations:
 
     @cached_property
     def _covered(self) -> Period:
-        return self._log.horizon.covered
+        return self.log.horizon.covered
 
     # --- what the record tells about a function ---
 
@@ -469,9 +468,9 @@ class Derivations:
 
     @cached_property
     def _first(self) -> Account:
-        horizon = self._log.horizon
+        horizon = self.log.horizon
         first = next(horizon.blocks.walk(horizon.first, horizon.until))
-        return Account(self._log.name, first.label)
+        return Account(self.log.name, first.label)
 
     def _cases_of(self, release: Release) -> str:
         """Which cases it is about: the same in all cells of a plan."""
@@ -485,14 +484,14 @@ class Derivations:
         if block not in self._by_block:
             self._by_block[block] = [
                 (seq, charge, _written(charge))
-                for seq in self._charges.get(Account(self._log.name, block), ())
-                for charge in self._ledger.charges_at(seq)
+                for seq in self._charges.get(Account(self.log.name, block), ())
+                for charge in self.ledger.charges_at(seq)
             ]
         return self._by_block[block]
 
     def _is_current(self, charge: Charge) -> bool:
         sealed = charge.query.get("sealed")
-        return sealed is None or sealed == self._log.public.until.isoformat()
+        return sealed is None or sealed == self.log.public.until.isoformat()
 
     def _read(
         self,
@@ -528,7 +527,7 @@ class Derivations:
         if seq == _NOT_YET:
             result: Any = [{index: _blank(mechanism)}] * len(drawn)
         else:
-            result = self._ledger.results([charge.key]).get(charge.key)
+            result = self.ledger.results([charge.key]).get(charge.key)
         if result is None:
             return
         for (period, group), noisy in zip(drawn, result, strict=True):
@@ -633,7 +632,7 @@ class Derivations:
         ends = (Fraction(written["bounds"][end]) for end in ("low", "high"))
         bins = Bins.read(part["settings"][0][1], Bounds(*ends))
         epsilon = Fraction(part["epsilon"])
-        yield recorded_histogram(ppi, measure, epsilon, bins, self._log.public)
+        yield recorded_histogram(ppi, measure, epsilon, bins, self.log.public)
 
     def _off_bins(
         self, measure: MultiInstance, part: Mapping[str, Any], histogram: ReadOffBins
@@ -647,7 +646,7 @@ class Derivations:
             return binned_share(bins, inside, histogram.epsilon, histogram.adjacency)
 
         same, counts = written["filter"] == canonical_form(measure.filter), _is_number(measure)
-        if counts and same and self._log.terms.adjacency is not Adjacency.REPLACE:
+        if counts and same and self.log.terms.adjacency is not Adjacency.REPLACE:
             if _has_same_cases(measure, written["base"]):
                 yield share((True,) * bins.number), _ALL_BINS, None
             return
@@ -668,7 +667,7 @@ class Derivations:
     def _recorded(self, ppi: Ppi, part: Mapping[str, Any], charge: Charge) -> Measurement | None:
         if part["mechanism"] == "joint":
             settings = part["settings"][0][1]
-            plan = recorded_member(ppi, charge.amount, part["inputs"], settings, self._log.public)
+            plan = recorded_member(ppi, charge.amount, part["inputs"], settings, self.log.public)
             return None if plan is None else plan.measurements[0]
         return recorded_measurement(
             ppi,
@@ -676,7 +675,7 @@ class Derivations:
             part["mechanism"],
             Fraction(part["epsilon"]),
             part["settings"],
-            self._log.public,
+            self.log.public,
         )
 
     def _of_same_cases(
@@ -684,7 +683,7 @@ class Derivations:
     ) -> Iterator[Mechanism]:
         """Means and shares over exactly the cases that are counted."""
         keys, grouping = tuple(key for key in groups if key is not None), measure.grouping
-        if self._log.terms.adjacency is Adjacency.REPLACE or bool(keys) is not bool(grouping):
+        if self.log.terms.adjacency is Adjacency.REPLACE or bool(keys) is not bool(grouping):
             return
         cases = {
             "filter": canonical_form(measure.filter),

@@ -212,10 +212,6 @@ class Standing:
         releases = releases_in([self.known(catalogue)])
         return releases, self.ledger.states(release.key for release in releases)
 
-    def counting(self, plans: Iterable[Plan]) -> list[Plan]:
-        """Each with its forecast for the cases on record, where there are any."""
-        return counting_on_record(plans, self.ledger, self.log, self.derivations)
-
 
 def releases_in(by_plan: Sequence[Sequence[Known]]) -> list[Release]:
     """All but what is derived."""
@@ -254,7 +250,8 @@ def _asked(
             )
     if not anyway:  # what was reserved was agreed to at that time
         new = {one.plan.ppi.id: one.plan for one in releases if states[one.key] is KeyState.NEW}
-        refuse_telling_nothing(standing.counting(new.values()), log.public, log.horizon)
+        counted = counting_on_record(new.values(), standing.derivations)
+        refuse_telling_nothing(counted, log.public, log.horizon)
 
     def check(now: Registry) -> None:
         if now.last != standing.registry.last:
@@ -270,7 +267,8 @@ def _as_exact_as_possible(known: Sequence[Known], standing: Standing) -> list[Kn
     releases = releases_in([known])
     states = standing.ledger.states(release.key for release in releases)
     released = [one for one in releases if states[one.key] is KeyState.RELEASED]
-    counting = standing.counting({one.plan.ppi.id: one.plan for one in released}.values())
+    plans = {release.plan.ppi.id: release.plan for release in released}.values()
+    counting = counting_on_record(plans, standing.derivations)
     expected = {plan.ppi.id: plan.expected for plan in counting}
     more_exact = {
         (one.plan.ppi.id, one.key): standing.derivations.more_exact(one, expected[one.plan.ppi.id])
@@ -410,7 +408,7 @@ class LocalSession(Session):
             refuse_too_many(catalogue, MOST_AT_ACCURACY)
         with self._open_for(catalogue) as standing:
             ledger, log, derivations = standing.ledger, standing.log, standing.derivations
-            counts = counts_on_record(catalogue.ppis, ledger, log, derivations)
+            counts = counts_on_record(catalogue.ppis, derivations)
             plans: Iterable[Plan]
             if accuracy is None:
                 plans = plans_of(catalogue, amount, log.public)
@@ -459,7 +457,7 @@ class LocalSession(Session):
         catalogue = catalogue_of(definitions)
         with self._open_for(catalogue) as standing:
             ppi, log = catalogue.ppis[0], standing.log
-            (counted,) = counts_on_record([ppi], standing.ledger, log, standing.derivations)
+            (counted,) = counts_on_record([ppi], standing.derivations)
             plans = (planned(ppi, epsilon, log.public) for epsilon in epsilons)
             return tuple(half_width_of(with_counted_cases(plan, log, counted)) for plan in plans)
 

@@ -104,8 +104,7 @@ def _reserve(
     refuse_too_much(releases)
     if not anyway:
         plans = {release.plan.ppi.id: release.plan for release in releases}
-        derivations = Derivations(ledger, registry, log)
-        counted = counting_on_record(plans.values(), ledger, log, derivations)
+        counted = counting_on_record(plans.values(), Derivations(ledger, registry, log))
         refuse_telling_nothing(counted, log.public)
     act = (EntryKind.STAND, subscription_payload(subscription))
 
