@@ -41,7 +41,7 @@ from pappi.ledger import (
     extend,
     utc_now,
 )
-from pappi.ledger.entries import charge_payload, release_payload
+from pappi.ledger.journal import charge_payload, release_payload
 from pappi.ledger.sqlite import SqliteJournal
 from pappi.ppinot import read_definitions
 from pappi.store import WorkspaceFiles

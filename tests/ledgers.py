@@ -35,7 +35,7 @@ from pappi.ledger import (
     open_ledger,
     utc_now,
 )
-from pappi.ledger.database import Clock
+from pappi.ledger.journal import Clock
 from pappi.ledger.postgres import PostgresJournal
 from pappi.ledger.sqlite import SqliteJournal
 from pappi.values import Epsilon

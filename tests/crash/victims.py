@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from unittest.mock import patch
 
-from pappi.checkpoint import Caller, LocalSession
+from pappi.checkpoint import Caller, LocalSession, draw
 from pappi.checkpoint.access import permit_all
 from pappi.checkpoint.queries import Known, Release
 from pappi.errors import WorkspaceError
@@ -93,9 +93,24 @@ class Watched(LocalSession):
 
     scene: Scene
 
-    def _draw(self, questions: Sequence[Release], log: LogDeclaration) -> dict[str, Any]:
-        self.scene.write(f"drew {question.key}" for question in questions)
-        return super()._draw(questions, log)
+    def answer(
+        self,
+        ledger: Ledger,
+        known: Sequence[Known],
+        log: LogDeclaration,
+        check: Callable[[Registry], None] = permit_all,
+    ) -> tuple[Series, ...]:
+        with patch.object(draw, "draw_cells", self.noted):
+            return super().answer(ledger, known, log, check)
+
+    def noted(
+        self, events: Path, releases: Sequence[Release], log: LogDeclaration, key: bytes
+    ) -> dict[str, draw.CellResult]:
+        self.scene.write(f"drew {release.key}" for release in releases)
+        return _draw_cells(events, releases, log, key)
+
+
+_draw_cells = draw.draw_cells
 
 
 class DrawingFirst(Watched):
@@ -108,7 +123,11 @@ class DrawingFirst(Watched):
         log: LogDeclaration,
         check: Callable[[Registry], None] = permit_all,
     ) -> tuple[Series, ...]:
-        self._draw([one for one in known if isinstance(one, Release)], log)
+        files, releases = (
+            self._ledger_session.files,
+            [each for each in known if isinstance(each, Release)],
+        )
+        self.noted(files.events, releases, log, files.key())
         self._on_step("drawn")
         return super().answer(ledger, known, log, check)
 

@@ -32,8 +32,15 @@ import pytest
 
 import pappi
 from pappi.custody import NewLog, Selection, accept_rollback, event_of
-from pappi.ledger import Entry, EntryKind, bare_journal, canonical_json, reformat_payload, standing
-from pappi.ledger import database as journal
+from pappi.ledger import (
+    Entry,
+    EntryKind,
+    bare_journal,
+    canonical_json,
+    journal,
+    reformat_payload,
+    standing,
+)
 from pappi.ledger.snapshots import Snapshot, keep_snapshot
 from pappi.mechanisms import secret_bytes, system_randbelow
 from pappi.planning import plan_ppi

@@ -75,7 +75,7 @@ class Seen:
 
 LENGTH_AND_TIME = ("content-length", "date")
 RELEASED = frozenset(
-    {"value", "low", "high", "cases", "verdict", "chance_met", "ceiling", "band", "bands"}
+    {"value", "low", "high", "cases", "verdict", "probability_met", "ceiling", "band", "bands"}
     | {"smoothed", "perhaps_empty", "clipping_decides"}
 )
 COUNTED = frozenset({"share", "below", "above"})

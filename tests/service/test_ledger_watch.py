@@ -13,7 +13,7 @@ import pytest
 from pappi.errors import LedgerBroken
 from pappi.ledger import Ledger
 from pappi.ledger import ledger as ledger_module
-from pappi.ledger.entries import Tally
+from pappi.ledger.journal import Tally
 from pappi.service import Address, Addresses
 from pappi.service import running as running_module
 from pappi.service.running import Running

@@ -27,7 +27,7 @@ from pappi.ledger import (
     verified,
 )
 from pappi.ledger.accounts import Shortfall, budget_exceeded, distinct, shortfalls
-from pappi.ledger.entries import (
+from pappi.ledger.journal import (
     KeyHistory,
     cancel_payload,
     charge_payload,

@@ -110,7 +110,7 @@ def test_a_refusal_names_asked_left_and_missing_and_reads_no_data(
     def read(*_anything: object) -> None:
         raise AssertionError("data were read")
 
-    monkeypatch.setattr(LocalSession, "_draw", read)
+    monkeypatch.setattr("pappi.checkpoint.draw.draw_cells", read)
     with pytest.raises(BudgetExceeded, match=r"requested ε 3 .*left.* 1 .*missing 2") as refusal:
         workspace.checkpoint().release(catalogue(THREE), "1", anyway=True)
     assert refusal.value.hint

@@ -100,7 +100,7 @@ def test_the_way_from_import_to_replay(run: Run) -> None:
     code, second, _ = run("release", "--anyway", CATALOGUE, "--json")
     answers, again = answers_in(first), answers_in(second)
     assert [a["value"] for a in answers] == [a["value"] for a in again]
-    assert all((a["chance_met"] is None) == (a["verdict"] is None) for a in answers)
+    assert all((a["probability_met"] is None) == (a["verdict"] is None) for a in answers)
     code, out, _ = run("budget")
     assert code == 0
     assert "verifies" in out
@@ -244,9 +244,9 @@ def test_a_verdict_alone_is_released_and_shown(run: Run, longest: Path) -> None:
     assert "threshold" in out
     _, as_json, _ = run("release", longest, "--json")
     answers = answers_in(as_json)
-    assert all(a["value"] is None and a["verdict"] and a["chance_met"] <= 1 for a in answers)
+    assert all(a["value"] is None and a["verdict"] and a["probability_met"] <= 1 for a in answers)
     _, as_csv, _ = run("release", longest, "--csv")
-    assert as_csv.splitlines()[0].split(",")[10:13] == ["verdict", "chance_met", "ceiling"]
+    assert as_csv.splitlines()[0].split(",")[10:13] == ["verdict", "probability_met", "ceiling"]
 
 
 def test_a_person_as_unit_is_said_in_the_guarantee(

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import clipping as benchmark
-from pappi.checkpoint.answers import answer_of
-from pappi.checkpoint.clipping import clipping_text, covered_text
+from pappi.checkpoint.answers import answer_of, clipping_text, covered_text
 from pappi.checkpoint.queries import planned, plans_of
 from pappi.custody import NewLog
 from pappi.ledger import KeyState

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pappi.checkpoint import LocalSession, derivation
-from pappi.checkpoint.queries import planned
+from pappi.checkpoint.queries import planned, plans_of
 from pappi.custody import NewLog
 from pappi.errors import PappiError, UsageError
 from pappi.ledger import Account, Charge
@@ -47,6 +48,7 @@ from pappi.values import (
     Terms,
 )
 from tests.small_logs import claims, workspace_with
+from tests.work import calls_in
 
 pytestmark = pytest.mark.outside
 
@@ -711,22 +713,18 @@ def test_what_others_do_meanwhile_does_not_put_off_what_is_read_with_the_record(
     session, limits = workspace.checkpoint(), parse_catalogue(f"log: small\nppis:\n{LIMITS}")
     session.release(asked("stay"), "3")
     session.release(limits, "0.2", derived=False)
-    tried, released = [], LocalSession._released
-
-    def attempt(*known: object, **how: object) -> object:
-        tried.append(known)
-        assert len(tried) == 1
-        return released(*known, **how)  # type: ignore[arg-type]
+    tried = []
 
     def answer(self: LocalSession, *known: object) -> object:
+        tried.append(known)
         workspace.custody.stop("a moment")
         workspace.custody.resume()
         return answered(self, *known)  # type: ignore[arg-type]
 
     answered = LocalSession.answer
-    monkeypatch.setattr(LocalSession, "_released", attempt)
     monkeypatch.setattr(LocalSession, "answer", answer)
     both = session.release(limits, "0.2", derived=True)
+    assert len(tried) == 1
     assert all(len(answer.derived_from) == 2 for one in both for answer in one.answers)
 
 
@@ -828,3 +826,23 @@ def test_of_the_numbers_of_groups_the_smallest_is_expected(workspace: Workspace)
     rejected = text.replace("number: cases", 'share: {condition: activity == "Reject"}')
     (quote,) = session.preview(parse_catalogue(rejected % by), "0.1")
     assert quote.assumed_cases <= 4
+
+
+def test_releases_about_other_functions_are_hardly_looked_at(workspace: Workspace) -> None:
+    """A log has thousands of them: each costs a glance, whatever was asked."""
+    session, more, work = workspace.checkpoint(), 12, []
+
+    def shorter(days: int) -> Catalogue:
+        share = f"{{share: {{derive: t < {days} days, t: {STAY}}}}}"
+        return parse_catalogue(
+            f"log: small\nppis: [{{id: p, measure: {share}, scope: whole time}}]"
+        )
+
+    for days in range(1, 2 * more + 1):
+        session.release(shorter(days), "0.001", anyway=True)
+        if days % more == 0:
+            with session._open_for(shorter(99)) as standing:
+                (plan,) = plans_of(shorter(99), Epsilon.of("0.001"), standing.log.public)
+                standing.on_record([plan])  # what is written once for each release is written
+                work.append(calls_in(partial(replace(standing).on_record, [plan])))
+    assert work[1] - work[0] < 25 * more

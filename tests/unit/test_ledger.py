@@ -437,7 +437,7 @@ def test_news_that_do_not_follow_on_what_was_read_are_refused(
 def test_news_come_in_order_however_many_there_are(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pappi.ledger.database._BATCH", 3)
+    monkeypatch.setattr("pappi.ledger.journal._BATCH", 3)
     read = next(ledger.news(None))
     for number in range(10):
         ledger.append("grant", {"number": number})

@@ -18,7 +18,6 @@ import pytest
 from click.testing import CliRunner
 
 import pappi
-from pappi.checkpoint import LocalSession
 from pappi.cli.program import pappi as command
 from pappi.errors import LedgerBroken, LedgerUnavailable, WorkspaceError
 from pappi.store import LAYOUT, create_workspace, migrate, open_readonly
@@ -392,7 +391,7 @@ def test_todays_shape_is_the_golden_one_of_todays_layout(tmp_path: Path) -> None
     def run(*words: str, fails: bool = False) -> str:
         with pytest.MonkeyPatch.context() as patched:
             if fails:
-                patched.setattr(LocalSession, "_draw", broken)
+                patched.setattr("pappi.checkpoint.draw.draw_cells", broken)
             done = CliRunner().invoke(command, words)
         assert (done.exit_code != 0) is fails, done.output
         return done.stdout
@@ -430,7 +429,7 @@ def test_a_ledger_in_postgres_is_changed_where_it_is(
         assert isinstance(place, InPostgres)
         root = tmp_path / "w"
         with monkeypatch.context() as earlier:
-            earlier.setattr("pappi.ledger.entries.FORMAT", 2)
+            earlier.setattr("pappi.ledger.journal.FORMAT", 2)
             create_workspace(root, place.url)
         # Ledgers of format 2 had no snapshots.
         place.execute("DROP TABLE snapshot")

@@ -34,7 +34,7 @@ from pappi.ledger import (
     standing,
     verified,
 )
-from pappi.ledger.entries import (
+from pappi.ledger.journal import (
     ACTS,
     LEDGERS_OWN,
     cancel_payload,

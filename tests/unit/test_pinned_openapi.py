@@ -16,7 +16,7 @@ from tests.golden.differences import differences
 from tests.golden.openapi import ACCEPT, documents, pinned, promise, promised
 
 ANALYSTS = "For analysts"
-ANSWER = ("ppi", "period", "chance_met")
+ANSWER = ("ppi", "period", "probability_met")
 
 
 @pytest.fixture(scope="module")

@@ -243,9 +243,8 @@ def test_a_charged_set_is_completed_from_a_column_of_each_of_its_measures(
     off = replace(ALL.ppis[0], id="off", release=replace(ALL.ppis[0].release, in_set=False))
     more = also(some("sojourn", "rejected", "paid", "damage", "events"), at(off, "0.2"))
     session = workspace.checkpoint()
-    with workspace._ledger_session.ledger() as ledger:
-        registry = workspace._ledger_session.registry(ledger)
-        for release in session._known(more, None, ledger, registry, registry.logs["small"]):
+    with session._open_for(more) as standing:
+        for release in standing.known(more):
             (part,) = release.plan.measurements
             if isinstance(part.mechanism, JointMember):
                 assert len(part.inputs) == part.mechanism.width

@@ -22,7 +22,6 @@ from hypothesis import strategies as st
 
 from benchmarks.smoothing import SHAPES, Setting, of_sums, outcome, outcomes
 from pappi.checkpoint import released_in_levels
-from pappi.checkpoint.levels import two_levels
 from pappi.custody import NewLog
 from pappi.errors import UsageError
 from pappi.mechanisms import IntervalExtreme
@@ -505,9 +504,22 @@ def test_every_row_has_the_same_columns_smoothed_or_not(workspace: Workspace) ->
 # --- two levels -------------------------------------------------------------------------------
 
 
+def in_levels(asked: Catalogue, epsilon: Epsilon | None, share: Fraction) -> Catalogue:
+    """What is released of a catalogue whose whole time has a share of ε."""
+    requests: list[Catalogue] = []
+
+    def release(catalogue: Catalogue) -> tuple[Series, ...]:
+        requests.append(catalogue)
+        return ()
+
+    released_in_levels(release, asked, epsilon, share)
+    (levels,) = requests
+    return levels
+
+
 def test_two_levels_cost_together_what_one_does(workspace: Workspace) -> None:
     analyst = workspace.checkpoint()
-    asked = two_levels(catalogue(), Epsilon.of("0.3"), Fraction(1, 3))
+    asked = in_levels(catalogue(), Epsilon.of("0.3"), Fraction(1, 3))
     series = smoothed_all(analyst.release(asked, anyway=True))
     spent = {line.spent for line in analyst.budget("small") if line.spent != Epsilon.of(0)}
     assert spent == {Epsilon.of("2.1")}  # seven PPIs
@@ -520,16 +532,16 @@ def test_two_levels_cost_together_what_one_does(workspace: Workspace) -> None:
 
 
 def test_only_series_of_means_have_a_level_above(workspace: Workspace) -> None:
-    ids = {ppi.id for ppi in two_levels(catalogue(), None, Fraction(1, 2)).ppis}
+    ids = {ppi.id for ppi in in_levels(catalogue(), None, Fraction(1, 2)).ppis}
     above = {each.removesuffix("-whole") for each in ids if each.endswith("-whole")}
     assert above == {"sojourn", "rejected", "part", "by-channel"}
-    assert workspace.checkpoint().unreleasable(two_levels(catalogue(), None, Fraction(1, 2))) == []
+    assert workspace.checkpoint().unreleasable(in_levels(catalogue(), None, Fraction(1, 2))) == []
 
 
 def test_the_whole_time_changes_what_is_believed_and_is_not_smoothed_itself(
     workspace: Workspace,
 ) -> None:
-    asked = two_levels(catalogue(), Epsilon.of("0.3"), Fraction(1, 2))
+    asked = in_levels(catalogue(), Epsilon.of("0.3"), Fraction(1, 2))
     raw = {one.ppi: one for one in workspace.checkpoint().release(asked, anyway=True)}
     both = {one.ppi: one for one in smoothed_all(tuple(raw.values()))}
     assert both["sojourn"] == smoothed(raw["sojourn"], raw[whole_id("sojourn")])
@@ -540,13 +552,13 @@ def test_the_whole_time_changes_what_is_believed_and_is_not_smoothed_itself(
 @pytest.mark.parametrize("share", [Fraction(0), Fraction(1), Fraction(3, 2)])
 def test_a_share_that_leaves_nothing_is_refused(share: Fraction) -> None:
     with pytest.raises(UsageError, match=r"between 0\.01 and 0\.99"):
-        two_levels(catalogue(), None, share)
+        in_levels(catalogue(), None, share)
 
 
 def test_an_id_that_is_taken_is_refused() -> None:
     taken = catalogue(CATALOGUE.replace("id: number", "id: rejected-whole"))
     with pytest.raises(UsageError, match="rejected-whole"):
-        two_levels(taken, None, Fraction(1, 2))
+        in_levels(taken, None, Fraction(1, 2))
 
 
 LOOSE = """
@@ -623,7 +635,7 @@ def test_smoothing_after_a_release_is_free_and_leaves_its_record_alone(release: 
     assert found == raw
 
 
-def test_the_command_splits_epsilon_between_two_levels(release: Run) -> None:
+def test_the_command_splits_epsilon_between_in_levels(release: Run) -> None:
     code, text, _ = release("--csv", "--smooth", "--whole", "0.4", "--ppi", "rejected")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert code == 0

@@ -27,7 +27,7 @@ from pappi.ledger import (
     Journal,
     KeyState,
     Ledger,
-    entries,
+    journal,
     open_ledger,
     unverified_ledger,
 )
@@ -93,13 +93,13 @@ class Hashed:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        real = entries._digest
+        real = journal._digest
 
         def counted(seq: int, at: str, kind: str, body: str, previous: str) -> str:
             self.count += 1
             return real(seq, at, kind, body, previous)
 
-        monkeypatch.setattr(entries, "_digest", counted)
+        monkeypatch.setattr(journal, "_digest", counted)
 
     def during(self, act: Callable[[], object]) -> int:
         before = self.count

@@ -193,7 +193,7 @@ def test_records_keep_them_apart_from_a_missing_value(alone: Series) -> None:
     answer, _ = one_with_chance(alone)
     record = json.loads(json.dumps(to_wire(answer)))
     assert record["value"] is None
-    assert (record["verdict"], record["chance_met"]) == ("undecided", answer.probability_met)
+    assert (record["verdict"], record["probability_met"]) == ("undecided", answer.probability_met)
     out = io.StringIO()
     (flat,) = flat_records([answer])
     writer = csv.DictWriter(out, fieldnames=list(flat))
@@ -202,7 +202,7 @@ def test_records_keep_them_apart_from_a_missing_value(alone: Series) -> None:
     out.seek(0)
     (row,) = csv.DictReader(out)
     assert (row["value"], row["verdict"], row["ceiling"]) == ("", "undecided", "")
-    assert float(row["chance_met"]) == answer.probability_met
+    assert float(row["probability_met"]) == answer.probability_met
 
 
 # --- where no verdict can be had ------------------------------------------------------

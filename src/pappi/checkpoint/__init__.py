@@ -1,7 +1,7 @@
 """The analyst's side of a workspace: plan, price, preview, charge, release, replay.
 
     protocol       `Session`: what an analyst can do, on this machine or over HTTP
-    session        the session on this machine, and the release protocol behind it
+    session        the session on this machine, the release protocol, when a result goes on record
     access         who asks, and what bounds a charge
     queries        definitions become plans, plans become releases; limits of one request
     derivation     what follows from the record, at no cost
@@ -13,13 +13,11 @@
     synthetic_log  the made-up cases
     audits         a plan as a subject of the audit
     draw           reading the cases and drawing the noise, after the charge
-    answers        from released integers to answers, series and charts
+    answers        from released integers to answers and series; what bounds cut off
     shown          what a PPI shows of its figures: changes, windows, two figures compared
-    clipping       what bounds cut off: how many cases, which verdicts they could turn, in words
     subscriptions  reserved for future blocks, released as soon as each is sealed
     saved          an analyst's own list of queries
     views          what a session gives: quotes, budgets and answers in a notebook, and as frames
-    pace           when a result goes on record
 
 Every refusal happens before the charge, and so before any event is read.
 """
@@ -27,7 +25,6 @@ Every refusal happens before the charge, and so before any event is read.
 from typing import TYPE_CHECKING
 
 from pappi.checkpoint.access import Caller, Permit
-from pappi.checkpoint.pace import AT_ONCE, GRID_SECONDS, Clock, Pace, on_grid, time_to_wait
 from pappi.checkpoint.prices import Price
 from pappi.checkpoint.protocol import Session
 from pappi.checkpoint.queries import (
@@ -40,7 +37,18 @@ from pappi.checkpoint.queries import (
     refuse_both,
     refuse_too_many,
 )
-from pappi.checkpoint.session import LocalSession, Run, run_due, subjects_of
+from pappi.checkpoint.session import (
+    AT_ONCE,
+    GRID_SECONDS,
+    Clock,
+    LocalSession,
+    Pace,
+    Run,
+    on_grid,
+    run_due,
+    subjects_of,
+    time_to_wait,
+)
 from pappi.checkpoint.subscriptions import end_all
 from pappi.checkpoint.views import (
     Budget,

@@ -14,6 +14,10 @@ Permit = Callable[[Registry], None]
 """Raises if the one who asks is not allowed to, by what holds at this moment."""
 
 
+class Overtaken(Exception):
+    """While a request was planned, somebody else was charged for a part of it: it is asked anew."""
+
+
 def permit_all(_registry: Registry) -> None:
     """Whoever was handed a session may use it."""
 

@@ -2,6 +2,25 @@
 
 Nothing here has seen a case. The same released integers give the same answer,
 to the last digit, whenever they are read again.
+
+What bounds cut off is told with it. Value and interval of an answer are about cases as public
+bounds clip them. Where a draw counts the cases that lie beyond (`mechanisms.joint`), the share is
+told with the answer, and the verdict is about the cases as they are:
+
+- A case that was cut above lies further up, so the mean without bounds is no lower. *Missed* for
+  "below 10 days" stays firm; *met* is firm only if it would still be met were the cases that were
+  cut much further up: by how much, `mechanisms.beyond` says. Below and above change places for
+  cases that were cut below. Where bounds can cut on both sides, nobody knows which it was, and
+  both directions count.
+- One period's count is noisy, that of many is not. So the share is that of all periods of the
+  series (and group) in this answer together, unless the period's own surely differs from it.
+- What could be turned in this way is undecided. Of a sum, the number of cases takes the place of
+  their share.
+
+A duration or a count is never cut below a bound of 0. Minima, maxima and percentiles need no
+count: where the interval of one reaches a bound, it is open there.
+
+Which PPIs count what they cut off is decided by their definitions.
 """
 
 from __future__ import annotations
@@ -10,19 +29,20 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any
 
-from pappi.checkpoint.clipping import (
-    beyond_of,
-    clipping_text,
-    covered_text,
-    plainly,
-    pooled,
-    told_of_all,
-)
 from pappi.checkpoint.queries import Derived, Figure, Known, Release, figures_of
 from pappi.ledger import KeyState
-from pappi.mechanisms import BeyondBounds, Estimate, NoisyBins, levels_together
+from pappi.mechanisms import (
+    BeyondBounds,
+    Clipped,
+    Estimate,
+    NoisyBins,
+    hidden_by_bounds,
+    levels_together,
+)
 from pappi.planning import (
     Aim,
     Plan,
@@ -30,23 +50,32 @@ from pappi.planning import (
     interval_of,
     open_interval_of,
     periods_of,
+    sides_cut,
     target_in,
     within_range,
 )
 from pappi.ppinot import (
+    EVERY_CASE,
     ROOT,
     AggregatedMeasure,
     Aggregation,
+    Bounding,
     Comparing,
     Ppi,
     Target,
     Wanted,
+    aggregated_measures,
+    measure_kind,
+    ordinal,
     value_above,
 )
 from pappi.store import LogDeclaration
 from pappi.values import (
     CONFIDENCE,
+    HOURS,
+    NUMBER,
     PERCENT,
+    UNIT_INTERVAL,
     ZERO,
     Answer,
     Band,
@@ -56,6 +85,7 @@ from pappi.values import (
     Distribution,
     Guarantee,
     Interval,
+    Kind,
     Likelihood,
     Percentile,
     Period,
@@ -70,8 +100,22 @@ from pappi.values import (
 
 _HALVINGS = 6
 FEW_PARTS = 4
+_TWO_SIDED = 0.975
+_HARDLY_ANY = 0.01
+_ALL = 0.95
+_NOT_TOLD = "the number of cases beyond the bounds is not reported"
+_RANKED = (
+    Aggregation.MIN,
+    Aggregation.MAX,
+    Aggregation.MEDIAN,
+    Aggregation.PERCENTILE,
+    Aggregation.DISTRIBUTION,
+)
 
 Noisy = tuple[int, ...]
+
+Pools = Mapping[tuple[str, str | None], BeyondBounds]
+"""By PPI and group: what all periods together say about the cases that were cut."""
 
 
 def answer_of(
@@ -88,12 +132,15 @@ def answer_of(
     """One answer, from the noisy integers of each of the plan's functions.
 
     `state` is that of the release before it was asked: only a new one has been charged now.
-    `pool` is what all periods of its series count beyond the bounds: see `clipping`. Of an answer
+    `pool` is what all periods of its series count beyond the bounds. Of an answer
     that is derived, `sources` are the releases it is derived from, and `together` is the confidence
     at which its interval holds together with those of the others.
     """
-    released = {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
+    released = by_path(plan, noisy)
     estimates = {p.path: p.mechanism.estimate(released[p.path]) for p in plan.measurements}
+    # Each function of several has cases and a ceiling of its own: then nothing is told of them.
+    (estimate, *others) = estimates.values()
+    estimate = Estimate(None) if others else estimate
     low, high = interval_of(plan, released)
     possible = within_range(plan, {p.path: p.mechanism.output_range for p in plan.measurements})
     aim, perhaps_empty = target_in(plan.ppi, group), _perhaps_empty(estimates.values())
@@ -110,15 +157,16 @@ def answer_of(
     bands = bands_of(aim, verdict, *ends, noise_only=plan.covers_noise_only)
     if verdict is not None and perhaps_empty:
         verdict, bands = Verdict.UNDECIDED, bands and tuple(Band)
-    least, most = (_shown(plan.ppi, end) for end in possible)
+    cases, most_cases = estimate.cases, plan.ppi.scope.last_cases
+    show = plan.ppi.unit.show
     return Answer(
         ppi=plan.ppi.id,
         period=period,
         group=group,
         value=_shown(plan.ppi, _value(plan, estimates)),
         unit=plan.ppi.unit.name,
-        interval=Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE),
-        cases=_cases(plan, estimates),
+        interval=_shown_interval(plan.ppi, low, high),
+        cases=cases if cases is None or most_cases is None else min(cases, float(most_cases)),
         verdict=verdict,
         guarantee=Guarantee(
             plan.epsilon,
@@ -130,14 +178,14 @@ def answer_of(
         charged=plan.price if state in (KeyState.NEW, KeyState.RESERVED) else ZERO,
         replayed=state is KeyState.RELEASED and not sources,
         probability_met=chance,
-        ceiling=_shown(plan.ppi, _ceiling(plan, estimates)),
+        ceiling=_shown(plan.ppi, estimate.ceiling) if ROOT in estimates else None,
         bands=bands,
         likelihood=likelihood_of(plan, noisy),
         simultaneous=_simultaneous(plan, noisy, together),
-        possible=Interval(least, most, 1.0),
-        cases_margin=_cases_margin(estimates),
+        possible=_shown_interval(plan.ppi, *possible, confidence=1.0),
+        cases_margin=estimate.cases_margin,
         perhaps_empty=perhaps_empty,
-        beyond=_shown_beyond(plan.ppi, beyond),
+        beyond=beyond and replace(beyond, below=show(beyond.below), above=show(beyond.above)),
         clipping_decides=verdict is not clipped and not perhaps_empty,
         hidden=(beyond is None and ends[0] < low, beyond is None and ends[1] > high),
         derived_from=sources,
@@ -183,29 +231,18 @@ def _bins(counted: NoisyBins, unit: Unit, *, named: bool) -> Iterator[Bin]:
 
 
 def _percentile(counted: NoisyBins, percent: int, unit: Unit) -> Percentile:
-    value, low, high = counted.quantile(Fraction(percent, 100))
-    return Percentile(
-        percent, unit.show(value), Interval(unit.show(low), unit.show(high), CONFIDENCE)
-    )
-
-
-def _shown_beyond(ppi: Ppi, beyond: Beyond | None) -> Beyond | None:
-    if beyond is None:
-        return None
-    return replace(beyond, below=ppi.unit.show(beyond.below), above=ppi.unit.show(beyond.above))
+    value, low, high = map(unit.show, counted.quantile(Fraction(percent, 100)))
+    return Percentile(percent, value, Interval(low, high, CONFIDENCE))
 
 
 def _simultaneous(plan: Plan, noisy: Sequence[Noisy], together: float | None) -> Interval | None:
     """Of one function by a draw that answers several PPIs; or of one of several derived answers."""
     (part, *others) = plan.measurements
     if together is not None:
-        released = {each.path: noisy[index] for index, each in enumerate(plan.measurements)}
-        low, high = interval_of(plan, released, together)
-        return Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE)
+        return _shown_interval(plan.ppi, *interval_of(plan, by_path(plan, noisy), together))
     if others or part.mechanism.answers_for == 1:
         return None
-    low, high = part.mechanism.interval_for_all(noisy[0], CONFIDENCE)
-    return Interval(_shown(plan.ppi, low), _shown(plan.ppi, high), CONFIDENCE)
+    return _shown_interval(plan.ppi, *part.mechanism.interval_for_all(noisy[0], CONFIDENCE))
 
 
 def _value(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
@@ -225,18 +262,9 @@ def value_of(figure: Figure) -> float | None:
     return _value(figure.plan, {part.path: part.mechanism.estimate(own) for part, own in parts})
 
 
-def _cases(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
-    """The noisy number of cases, where one function answers the PPI and yields it for free."""
-    if len(plan.measurements) > 1:
-        return None
-    (estimate,) = estimates.values()
-    cases, most = estimate.cases, plan.ppi.scope.last_cases
-    return cases if cases is None or most is None else min(cases, float(most))
-
-
-def _cases_margin(estimates: Mapping[str, Estimate]) -> float | None:
-    (estimate, *others) = estimates.values()
-    return None if others else estimate.cases_margin
+def by_path(plan: Plan, noisy: Sequence[Noisy]) -> dict[str, Noisy]:
+    """What was released of each function, by its path."""
+    return {part.path: noisy[index] for index, part in enumerate(plan.measurements)}
 
 
 def _perhaps_empty(estimates: Iterable[Estimate]) -> bool:
@@ -246,14 +274,6 @@ def _perhaps_empty(estimates: Iterable[Estimate]) -> bool:
     side of a target as often as it likes. Where no number of cases was released, nobody knows.
     """
     return any(each.least_cases is not None and each.least_cases <= 0 for each in estimates)
-
-
-def _ceiling(plan: Plan, estimates: Mapping[str, Estimate]) -> float | None:
-    """Of the PPI itself; a formula's variables may each have had one, in their own units."""
-    (part, *others) = plan.measurements
-    if others or part.path != ROOT:
-        return None
-    return estimates[part.path].ceiling
 
 
 def likelihood_of(plan: Plan, noisy: Sequence[Noisy]) -> Likelihood | None:
@@ -369,11 +389,170 @@ def chance_by_intervals(target: Target, interval: Callable[[float], tuple[float,
     return 0.5 if met is None else sure if met is Verdict.MET else 1 - sure
 
 
+def _shown_interval(ppi: Ppi, low: float, high: float, confidence: float = CONFIDENCE) -> Interval:
+    return Interval(_shown(ppi, low), _shown(ppi, high), confidence)
+
+
 def _shown(ppi: Ppi, value: float | None) -> float | None:
     """In the PPI's unit; no value and no limit are both None."""
     if value is None or not math.isfinite(value):
         return None
     return ppi.unit.show(value)
+
+
+# --- what bounds cut off ----------------------------------------------------------------------
+
+
+def pooled(
+    known: Sequence[Known], released: Mapping[str, Any]
+) -> dict[tuple[str, str | None], BeyondBounds]:
+    """What was counted in all periods of each PPI and group."""
+    pools: dict[tuple[str, str | None], BeyondBounds] = {}
+    for one in known:
+        if not one.plan.tells_beyond:
+            continue
+        for figure in figures_of(one, released):
+            counted = figure.plan.measurements[0].mechanism.beyond(figure.noisy[0])
+            key = figure.plan.ppi.id, figure.group
+            if counted is not None:
+                pools[key] = pools[key] + counted if key in pools else counted
+    return pools
+
+
+def beyond_of(
+    plan: Plan, noisy: tuple[int, ...], ends: tuple[float, float], pool: BeyondBounds | None
+) -> Beyond | None:
+    """What one release counted, in internal units; `pool` is that of its whole series.
+
+    `ends` are those of the interval of its value.
+    """
+    mechanism, measure = plan.measurements[0].mechanism, plan.ppi.measure
+    own, value = mechanism.beyond(noisy), mechanism.estimate(noisy).value
+    if own is None or value is None:
+        return None
+    if not isinstance(measure, AggregatedMeasure) or measure.bounds is None:
+        return None
+    if pool is None or own.surely_differs(pool):
+        pool = own
+    clipped = Clipped(value, *ends, measure.bounds, measure.called == "sum")
+    below, above = map(float, hidden_by_bounds(clipped, own, pool, sides_cut(measure, None)))
+    return replace(_shown_count(own), below=below, above=above)
+
+
+def _shown_count(counted: BeyondBounds) -> Beyond:
+    """A count as it is shown."""
+    least, most = counted.limits(_TWO_SIDED)
+    interval = Interval(float(least), float(most), CONFIDENCE)
+    return Beyond(float(counted.share), interval, counted.measures)
+
+
+def told_of_all(ppi: str, pools: Pools) -> Beyond | None:
+    """Of a series: all periods and groups together."""
+    own = [counted for (name, _), counted in pools.items() if name == ppi]
+    return _shown_count(reduce(add, own)) if own else None
+
+
+# --- what bounds cut off, in words ------------------------------------------------------------
+
+
+def clipping_text(plan: Plan, beyond: Beyond | None) -> str:
+    """What the bounds did to the cases, and to how many; nothing where they cut nothing.
+
+    "of values cut at 60 days; about 36 % of cases lie beyond"
+    """
+    measure = plan.ppi.measure
+    if not isinstance(measure, AggregatedMeasure):
+        texts = [
+            f"{path.removeprefix(f'{ROOT}.')} of {_counts_as(each, _plain_unit(each))}"
+            for path, each in aggregated_measures(measure)
+            if _is_cut(each)
+        ]
+        return "; ".join([*texts, _NOT_TOLD]) if texts else ""
+    if not _is_cut(measure):
+        return ""
+    if measure.bounding is not Bounding.DECLARED:
+        return _counts_as(measure, plan.ppi.unit)
+    cut = cut_text(measure, plan.ppi.unit)
+    if measure.function in _RANKED:
+        return f"of values {cut}; an interval that reaches a bound is open there"
+    return f"of values {cut}; {_how_many(plan, beyond)}"
+
+
+def covered_text(plan: Plan) -> str:
+    """What the intervals hold: not the value of the cases as they are where bounds cut them off."""
+    if plan.covers_noise_only:
+        return "the noise alone"
+    measure = plan.ppi.measure
+    if not isinstance(measure, AggregatedMeasure):
+        cut = any(
+            each.bounding is not Bounding.PRIVATE and _is_cut(each)
+            for _, each in aggregated_measures(measure)
+        )
+        return "the value of clipped cases" if cut else "the value"
+    called = measure.called
+    if measure.function is Aggregation.DISTRIBUTION:
+        called = "median"
+    if measure.percent is not None:
+        called = f"{ordinal(measure.percent)} percentile"
+    if measure.base == EVERY_CASE and measure.function is Aggregation.SUM:
+        called = "number of cases"
+    if not _is_cut(measure) or measure.bounding is Bounding.PRIVATE:
+        return f"the {called}"
+    if measure.bounding is Bounding.LOOSE:
+        return f"the clipped {called}"
+    return f"the {called} of values {cut_text(measure, plan.ppi.unit)}"
+
+
+def cut_text(measure: AggregatedMeasure, unit: Unit) -> str:
+    """Where declared bounds cut: "cut at 60 days", "cut at 10 and 60 days"."""
+    if measure.bounds is None:
+        return ""
+    ends = zip((measure.bounds.low, measure.bounds.high), sides_cut(measure, None), strict=True)
+    cuts = " and ".join(plainly(unit.show(end)) for end, cut in ends if cut)
+    return f"cut at {cuts} {unit.name}".rstrip()
+
+
+def _how_many(plan: Plan, beyond: Beyond | None) -> str:
+    if beyond is None:
+        return _NOT_TOLD
+    which = ""
+    if beyond.measures > 1:
+        named = f": {', '.join(plan.cut_with)}" if plan.cut_with else f" {beyond.measures} measures"
+        which = f" the bounds of at least one of{named}"
+    low, high = beyond.interval.low or 0.0, beyond.interval.high or 0.0
+    if high < _HARDLY_ANY:
+        return f"hardly any case lies beyond{which}"
+    if low > 0:
+        return f"about {_percent(beyond.share)} of cases lie beyond{which}"
+    if high < _ALL:
+        return f"at most {_percent(high)} of cases lie beyond{which}"
+    return f"too few cases to tell how many lie beyond{which}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share < _HARDLY_ANY else f"{100 * share:.0f} %"
+
+
+def _is_cut(measure: AggregatedMeasure) -> bool:
+    return measure.bounds is not None and measure_kind(measure.base, None) is not Kind.TRUTH
+
+
+def _counts_as(measure: AggregatedMeasure, unit: Unit) -> str:
+    bounds = measure.bounds or UNIT_INTERVAL
+    low, high = (plainly(unit.show(end)) for end in (bounds.low, bounds.high))
+    return f"a case counts as at least {low} and at most {high} {unit.name}".rstrip()
+
+
+def _plain_unit(measure: AggregatedMeasure) -> Unit:
+    return HOURS if measure_kind(measure, None) is Kind.DURATION else NUMBER
+
+
+def plainly(number: float) -> str:
+    """
+    >>> plainly(1e6), plainly(0.25), plainly(1440.0)
+    ('1,000,000', '0.25', '1,440')
+    """
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.6g}"
 
 
 # --- all answers of one PPI, with what a reader must know to understand them ------------------

@@ -13,7 +13,7 @@ cases hide in noise is no better than what was declared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from statistics import mean
 from typing import Any
 
@@ -21,7 +21,6 @@ from pappi.checkpoint.answers import value_of
 from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.queries import Known, figures_of, planned, releases_of
 from pappi.errors import Refused
-from pappi.ledger import Ledger
 from pappi.planning import LADDER, Plan, cells_of, expected_cases
 from pappi.ppinot import (
     EVERY_CASE,
@@ -38,22 +37,19 @@ _LATEST = 24
 _DEVIATIONS = 2  # about a margin at 95 %, without the law of what is added up
 
 
-def counts_on_record(
-    ppis: Iterable[Ppi], ledger: Ledger, log: LogDeclaration, derivations: Derivations
-) -> list[int | None]:
+def counts_on_record(ppis: Iterable[Ppi], derivations: Derivations) -> list[int | None]:
     """The cases of a figure of each PPI; those that are about the same cases share one search."""
     counts = [_count_of(ppi) for ppi in ppis]
     distinct = {count: None for count in counts if count is not None}
-    known = {count: _counted(ledger, count, log, derivations) for count in distinct}
+    known = {count: _counted(count, derivations) for count in distinct}
     return [None if count is None else known[count] for count in counts]
 
 
-def _counted(
-    ledger: Ledger, count: Ppi, log: LogDeclaration, derivations: Derivations
-) -> int | None:
+def _counted(count: Ppi, derivations: Derivations) -> int | None:
     """The cases of one period, the mean of what is on record; None if nothing is."""
     if derivations.nothing_on_record:
         return None
+    log, ledger = derivations.log, derivations.ledger
     scope = planned(count, None, log.public).ppi.scope
     try:
         cells = cells_of(scope, log.horizon)[-_LATEST:]
@@ -90,14 +86,11 @@ def with_counted_cases(plan: Plan, log: LogDeclaration, counted: int | None) -> 
     return plan.expecting(expected_cases(log.public, plan.ppi, counted))
 
 
-def counting_on_record(
-    plans: Iterable[Plan], ledger: Ledger, log: LogDeclaration, derivations: Derivations
-) -> list[Plan]:
+def counting_on_record(plans: Collection[Plan], derivations: Derivations) -> list[Plan]:
     """Each with its forecast for the cases on record, where there are any."""
-    planned_ones = list(plans)
-    counts = counts_on_record((plan.ppi for plan in planned_ones), ledger, log, derivations)
-    pairs = zip(planned_ones, counts, strict=True)
-    return [with_counted_cases(plan, log, counted) for plan, counted in pairs]
+    counts = counts_on_record((plan.ppi for plan in plans), derivations)
+    pairs = zip(plans, counts, strict=True)
+    return [with_counted_cases(plan, derivations.log, counted) for plan, counted in pairs]
 
 
 def _count_of(ppi: Ppi) -> Ppi | None:

@@ -43,7 +43,7 @@ import sys
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -121,7 +121,6 @@ _LEAST_WEIGHT = 1 / 50  # of that of the most exact
 _WEIGHTS = 10_000
 _FEW_CHARGES = 200  # that are read sooner than many amounts are planned
 _NOT_YET = 0  # the number of a release that is not on record; those there are begin with 1
-_DAY = timedelta(days=1)
 _NOT_CASES = ("ppi", "total", "each", "epsilon", "parts", "periods", "sealed", "groups")
 """What two releases may differ in and still be about cases that add up."""
 
@@ -161,33 +160,32 @@ class _Observation:
 
     @property
     def variance(self) -> float:
-        noise = self.mechanism.pair_noise
-        return math.inf if noise is None else noise.variance(*(self.way or (1.0, 0.0)))
+        return _variance(self.mechanism, self.way)
 
 
 Weighted = tuple[_Observation, Fraction]
 _Reading = tuple[Mechanism, tuple[float, float] | None, Measurement | None]
 """How a function on record is read: as in an observation."""
 _Groups = tuple[str | None, ...]
-_Variant = tuple[MultiInstance, str | None, JSON]
-"""A measure as it may be on record, whether its sum is wanted, and its form."""
+_Variant = tuple[MultiInstance, str | None, JSON, str]
+"""A measure as it may be on record, whether its sum is wanted, its form, and that as JSON."""
 
 
 class Derivations:
     """What a request can be derived from; each release on record is read once."""
 
     def __init__(self, ledger: Ledger, registry: Registry, log: LogDeclaration) -> None:
-        self._ledger, self._charges, self._log = ledger, registry.charges, log
+        self.ledger, self._charges, self.log = ledger, registry.charges, log
         self._erased = registry.erased.get(log.name, ())
         self.nothing_on_record = not any(account.log == log.name for account in self._charges)
-        self._by_block: dict[str, list[tuple[int, Charge]]] = {}
+        self._by_block: dict[str, list[tuple[int, Charge, _Written]]] = {}
         self._observed: dict[tuple[str, str, bool, str], list[_Observation]] = {}
         self._about_cases: dict[int, tuple[Plan, str]] = {}
         self._known: dict[object, list[tuple[int, *_Reading]]] = {}
         self._derived: dict[tuple[str, str], Derived | None] = {}
         self._to_be_drawn: Release | None = None
         self._margins: dict[object, float] = {}
-        self._forms: dict[int, tuple[MultiInstance, str]] = {}
+        self._forms: dict[int, tuple[MultiInstance, JSON, str]] = {}
         self._variants: dict[tuple[int, _Groups], tuple[_Variant, ...]] = {}
 
     def of(self, release: Release) -> Derived | None:
@@ -204,7 +202,8 @@ class Derivations:
         None if nothing on record adds to it.
         """
         if self.nothing_on_record or not any(
-            self._adds(each, release) for each in _functions(release.plan.ppi.measure).values()
+            self._adds(function, release)
+            for function in _functions(release.plan.ppi.measure).values()
         ):
             return None
         self._to_be_drawn = release
@@ -224,7 +223,9 @@ class Derivations:
         derived = self.of(release)
         if derived is None:
             return None
-        if release.plan.tells_beyond and not all(one.plan.tells_beyond for one in derived.figures):
+        if release.plan.tells_beyond and not all(
+            figure.plan.tells_beyond for figure in derived.figures
+        ):
             return None
         most = self._margin(release.plan) * (_HARDLY_MORE if release.plan.because else 1.0)
         return derived if self.margin(derived) <= most else None
@@ -232,10 +233,10 @@ class Derivations:
     def charged_among(self, amounts: Sequence[Epsilon], cells: Iterable[Cell]) -> list[Epsilon]:
         """Those amounts that may have been charged for these cells: all of them, if many were."""
         blocks = {cell.blocks[0].label for cell in cells if cell.blocks}
-        accounts = (Account(self._log.name, block) for block in blocks)
+        accounts = (Account(self.log.name, block) for block in blocks)
         if sum(len(self._charges.get(account, ())) for account in accounts) > _FEW_CHARGES:
             return list(amounts)
-        charged = {charge.amount for block in blocks for _, charge in self._charged(block)}
+        charged = {charge.amount for block in blocks for _, charge, _ in self._charged(block)}
         return [amount for amount in amounts if amount in charged]
 
     def _adds(self, measure: MultiInstance, release: Release) -> bool:
@@ -257,8 +258,8 @@ class Derivations:
         if derived is None or all(len(figure.sources) == 1 for figure in derived.figures):
             return None
         better = (
-            self.margin(derived, each) < self._margin(plan.expecting(each))
-            for each in (plan.expected, expected)
+            self.margin(derived, cases) < self._margin(plan.expecting(cases))
+            for cases in (plan.expected, expected)
         )
         return derived if any(better) else None
 
@@ -270,16 +271,16 @@ class Derivations:
         plans = (figure.plan for figure in derived.figures)
         return max(self._margin(plan.expecting(expected or plan.expected)) for plan in plans)
 
-    def widest(self, known: Sequence[Known], plan: Plan) -> Plan:
+    def widest(self, cells: Sequence[Known], plan: Plan) -> Plan:
         """How the least exact of what is derived is read off; the plan itself if nothing is.
 
         At its ε, which a release would still name, although nothing is charged.
         """
         derived = [
             replace(figure.plan.expecting(plan.expected), epsilon=plan.epsilon)
-            for each in known
-            if isinstance(each, Derived)
-            for figure in each.figures
+            for cell in cells
+            if isinstance(cell, Derived)
+            for figure in cell.figures
         ]
         return max(derived, key=self._margin, default=plan)
 
@@ -299,7 +300,7 @@ class Derivations:
         functions = _functions(plan.ppi.measure)
         if not free or scope.last_cases is not None or not functions:
             return None
-        observed = {path: self._about(each, release) for path, each in functions.items()}
+        observed = {path: self._about(function, release) for path, function in functions.items()}
         figures = []
         for period in release.cell.periods:
             for group in plan.groups:
@@ -320,7 +321,7 @@ class Derivations:
         days = self._days(period, release.charge)
         measurements, noisy, read = [], [], list[Weighted]()
         for path, measure in functions.items():
-            own = [each for each in observed[path] if each.group == group]
+            own = [observation for observation in observed[path] if observation.group == group]
             weighted = _tiled(own, days.start, days.end)
             if weighted is not None:
                 counted = self._counted(release, path, days, own, weighted)
@@ -334,16 +335,23 @@ class Derivations:
                     return None
                 weighted, measurement = binned
                 measurements.append(measurement)
-            draws = frozenset(one.charge.key for one, _ in weighted)
+            draws = frozenset(observation.charge.key for observation, _ in weighted)
             measurements[-1] = replace(measurements[-1], draws=draws)
             read.extend(weighted)
-            noisy.append(tuple(number for one, _ in weighted for number in one.noisy))
+            noisy.append(
+                tuple(number for observation, _ in weighted for number in observation.noisy)
+            )
         if not _of_the_same_cases(read):
             return None
         plan = release.plan
         derived = plan_derived(plan.ppi, _paid(read), measurements, plan.expected)
-        sources = {(one.source.number, one.source.period): w for one, w in read}
-        named = {(one.source.number, one.source.period): one.source for one, _ in read}
+        sources = {
+            (observation.source.number, observation.source.period): w for observation, w in read
+        }
+        named = {
+            (observation.source.number, observation.source.period): observation.source
+            for observation, _ in read
+        }
         weighed = tuple(replace(named[key], weight=float(sources[key])) for key in sorted(named))
         return Figure(period, group, derived, tuple(noisy), weighed)
 
@@ -358,18 +366,21 @@ class Derivations:
         """Releases that count just the cases of a mean, and tell nothing else of it."""
         measure, group = release.plan.ppi.measure, telling[0].group
         number = _number_of(measure) if path == ROOT else None
-        if number is None or self._log.terms.adjacency is Adjacency.REPLACE:
+        if number is None or self.log.terms.adjacency is Adjacency.REPLACE:
             return []
-        draws = {one.charge.key for one in telling}
-        erasures = {one.erasures for one, _ in weighted}
+        draws = {observation.charge.key for observation in telling}
+        erasures = {observation.erasures for observation, _ in weighted}
         own = [
-            one
-            for one in self._about(number, release)
-            if one.group == group and one.charge.key not in draws and {one.erasures} == erasures
+            observation
+            for observation in self._about(number, release)
+            if observation.group == group
+            and observation.charge.key not in draws
+            and {observation.erasures} == erasures
         ]
         counted = _tiled(own, days.start, days.end)
         laws = {
-            one.mechanism.pair_noise for one in (*telling, *(each for each, _ in counted or ()))
+            observation.mechanism.pair_noise
+            for observation in (*telling, *(observation for observation, _ in counted or ()))
         }
         return counted if counted and len(laws) <= _MOST_LAWS else []
 
@@ -381,10 +392,18 @@ class Derivations:
             return None
         if measure.function is Aggregation.SUM:  # not the mean that bins tell
             return None
-        every = [one for one in self._about(measure, release, binned=True) if one.group == group]
+        every = [
+            observation
+            for observation in self._about(measure, release, binned=True)
+            if observation.group == group
+        ]
         best, least = None, math.inf
-        for bins in _bins_to_read(measure, {one.bins for one in every}):
-            finer = [one for one in every if set(bins.limits) <= set(one.bins.limits)]
+        for bins in _bins_to_read(measure, {observation.bins for observation in every}):
+            finer = [
+                observation
+                for observation in every
+                if set(bins.limits) <= set(observation.bins.limits)
+            ]
             weighted = _tiled(finer, days.start, days.end)
             if weighted is None:
                 continue
@@ -411,7 +430,7 @@ class Derivations:
 
     @cached_property
     def _covered(self) -> Period:
-        return self._log.horizon.covered
+        return self.log.horizon.covered
 
     # --- what the record tells about a function ---
 
@@ -419,28 +438,39 @@ class Derivations:
         self, measure: MultiInstance, release: Release, *, binned: bool = False
     ) -> list[_Observation]:
         """What adds up to a function; `binned`, histograms that it is read off."""
-        cases, form = self._cases_of(release), self._form_of(measure)
-        # Periods that reach over the ends of blocks are one cell, which begins with the log.
-        first = self._log.horizon.first
-        begin = self._log.horizon.blocks.periods(first, first + _DAY)
-        own = (account.block for account in release.charge.accounts)
-        blocks = tuple(dict.fromkeys((*(block.label for block in begin), *own)))
-        for block in blocks:
-            if (form, cases, binned, block) not in self._observed:
-                self._observed[form, cases, binned, block] = [
-                    one
-                    for seq, charge in self._charged(block)
-                    if (written := _written(charge)).cases == cases and self._is_current(charge)
-                    for one in self._read(
-                        measure, release.plan.ppi, seq, charge, written.parts, binned=binned
+        cases, (_, form) = self._cases_of(release), self._form_of(measure)
+        every: list[_Observation] = []
+        for block in self._charged_blocks(release):
+            about = form, cases, binned, block
+            if about not in self._observed:
+                self._observed[about] = [
+                    observation
+                    for seq, charge, written in self._charged(block)
+                    if written.cases == cases
+                    and self._may_tell(measure, written, binned=binned)
+                    and self._is_current(charge)
+                    for observation in self._read(
+                        measure, release.plan.ppi, seq, charge, written, binned=binned
                     )
                 ]
-        every = [one for block in blocks for one in self._observed[form, cases, binned, block]]
+            every += self._observed[about]
         if self._to_be_drawn is not None:
             due, ppi = self._to_be_drawn.charge, release.plan.ppi
-            parts = _newly_written(due).parts
-            every += self._read(measure, ppi, _NOT_YET, due, parts, binned=binned)
+            every += self._read(measure, ppi, _NOT_YET, due, _newly_written(due), binned=binned)
         return every
+
+    def _charged_blocks(self, release: Release) -> Iterator[str]:
+        """The blocks with which a charge begins that may be about the same days."""
+        # Periods that reach over the ends of blocks are one cell, which begins with the log.
+        for account in dict.fromkeys((self._first, *release.charge.accounts)):
+            if account in self._charges:
+                yield account.block
+
+    @cached_property
+    def _first(self) -> Account:
+        horizon = self.log.horizon
+        first = next(horizon.blocks.walk(horizon.first, horizon.until))
+        return Account(self.log.name, first.label)
 
     def _cases_of(self, release: Release) -> str:
         """Which cases it is about: the same in all cells of a plan."""
@@ -449,19 +479,19 @@ class Derivations:
             self._about_cases[id(plan)] = plan, canonical_json(_cases(release.charge))
         return self._about_cases[id(plan)][1]
 
-    def _charged(self, block: str) -> list[tuple[int, Charge]]:
+    def _charged(self, block: str) -> list[tuple[int, Charge, _Written]]:
         """Everything charged whose first block it is."""
         if block not in self._by_block:
             self._by_block[block] = [
-                (seq, charge)
-                for seq in self._charges.get(Account(self._log.name, block), ())
-                for charge in self._ledger.charges_at(seq)
+                (seq, charge, _written(charge))
+                for seq in self._charges.get(Account(self.log.name, block), ())
+                for charge in self.ledger.charges_at(seq)
             ]
         return self._by_block[block]
 
     def _is_current(self, charge: Charge) -> bool:
         sealed = charge.query.get("sealed")
-        return sealed is None or sealed == self._log.public.until.isoformat()
+        return sealed is None or sealed == self.log.public.until.isoformat()
 
     def _read(
         self,
@@ -469,16 +499,14 @@ class Derivations:
         ppi: Ppi,
         seq: int,
         charge: Charge,
-        parts: str,
+        written: _Written,
         *,
         binned: bool,
     ) -> Iterator[_Observation]:
-        """The figures of a release that tell about a measure, from one of its functions.
-
-        `parts` are the functions as they are written: months are released alike.
-        """
+        """The figures of a release that tell about a measure, from one of its functions."""
         question: Mapping[str, Any] = charge.query
-        key = self._form_of(measure), parts, charge.amount, binned
+        # By the functions as they are written: months are released alike.
+        key = self._form_of(measure)[1], written.parts, charge.amount, binned
         readings = self._known.get(key)
         if readings is None:
             readings_of = self._histograms if binned else self._readings
@@ -491,13 +519,15 @@ class Derivations:
             return
         # One draw may tell a sum, and the mean that it follows from, with noises that depend on
         # each other: the more exact one counts.
-        index, mechanism, way, native = min(readings, key=lambda each: _variance(each[1], each[2]))
+        index, mechanism, way, native = min(
+            readings, key=lambda reading: _variance(reading[1], reading[2])
+        )
         periods = [_period(written) for written in question["periods"]]
         drawn = [(period, group) for period in periods for group in question["groups"]]
         if seq == _NOT_YET:
             result: Any = [{index: _blank(mechanism)}] * len(drawn)
         else:
-            result = self._ledger.results([charge.key]).get(charge.key)
+            result = self.ledger.results([charge.key]).get(charge.key)
         if result is None:
             return
         for (period, group), noisy in zip(drawn, result, strict=True):
@@ -515,17 +545,28 @@ class Derivations:
                 len(self._erased) if seq == _NOT_YET else bisect_left(self._erased, seq),
             )
 
-    def _form_of(self, measure: MultiInstance) -> str:
+    def _may_tell(self, measure: MultiInstance, written: _Written, *, binned: bool) -> bool:
+        """Whether a release has a function that could tell about a measure: most have none."""
+        if binned or written.is_binned:
+            return written.is_binned
+        if not isinstance(measure, AggregatedMeasure) or _is_number(measure):
+            return True
+        variants = self._variants_of(measure, written.groups)
+        return any(text in written.inputs for *_, text in variants)
+
+    def _form_of(self, measure: MultiInstance) -> tuple[JSON, str]:
+        """The canonical form of a measure, and its JSON."""
         if id(measure) not in self._forms:  # kept beside its form, so that it keeps its id
-            self._forms[id(measure)] = measure, canonical_json(canonical_form(measure))
-        return self._forms[id(measure)][1]
+            form = canonical_form(measure)
+            self._forms[id(measure)] = measure, form, canonical_json(form)
+        return self._forms[id(measure)][1:]
 
     def _variants_of(self, measure: MultiInstance, groups: _Groups) -> tuple[_Variant, ...]:
         """With the form of each: many releases on record are looked at for the same."""
         self._form_of(measure)  # keeps it, so that it keeps its id
         if (id(measure), groups) not in self._variants:
             self._variants[id(measure), groups] = tuple(
-                (variant, wanted, canonical_form(variant))
+                (variant, wanted, *self._form_of(variant))
                 for variant, wanted in _variants(measure, groups)
             )
         return self._variants[id(measure), groups]
@@ -536,7 +577,7 @@ class Derivations:
         """How a function on record tells about a measure: as itself, as its sum, as its cases."""
         question: Mapping[str, Any] = charge.query
         groups: tuple[str | None, ...] = tuple(question["groups"])
-        for variant, wanted, form in self._variants_of(measure, groups):
+        for variant, wanted, form, _ in self._variants_of(measure, groups):
             if isinstance(variant, AggregatedMeasure) and form not in part["inputs"]:
                 continue
             own = replace(
@@ -548,13 +589,13 @@ class Derivations:
                 group_targets=(),
                 release=ReleaseChoice(),
             )
-            known = self._recorded(own, part, charge)
-            if known is None or known.mechanism.pair_noise is None:
+            recorded = self._recorded(own, part, charge)
+            if recorded is None or recorded.mechanism.pair_noise is None:
                 continue
             same = isinstance(variant, AggregatedMeasure) and variant.function is Aggregation.SUM
-            native = known if same or wanted is None else None
-            way = known.mechanism.as_sum if wanted == "sum" else None
-            yield known.mechanism, way, native
+            native = recorded if same or wanted is None else None
+            way = recorded.mechanism.as_sum if wanted == "sum" else None
+            yield recorded.mechanism, way, native
         if isinstance(measure, AggregatedMeasure) and _is_number(measure):
             for mechanism in self._of_same_cases(measure, part, groups):
                 yield mechanism, (0.0, 1.0), None
@@ -591,7 +632,7 @@ class Derivations:
         ends = (Fraction(written["bounds"][end]) for end in ("low", "high"))
         bins = Bins.read(part["settings"][0][1], Bounds(*ends))
         epsilon = Fraction(part["epsilon"])
-        yield recorded_histogram(ppi, measure, epsilon, bins, self._log.public)
+        yield recorded_histogram(ppi, measure, epsilon, bins, self.log.public)
 
     def _off_bins(
         self, measure: MultiInstance, part: Mapping[str, Any], histogram: ReadOffBins
@@ -605,7 +646,7 @@ class Derivations:
             return binned_share(bins, inside, histogram.epsilon, histogram.adjacency)
 
         same, counts = written["filter"] == canonical_form(measure.filter), _is_number(measure)
-        if counts and same and self._log.terms.adjacency is not Adjacency.REPLACE:
+        if counts and same and self.log.terms.adjacency is not Adjacency.REPLACE:
             if _has_same_cases(measure, written["base"]):
                 yield share((True,) * bins.number), _ALL_BINS, None
             return
@@ -626,7 +667,7 @@ class Derivations:
     def _recorded(self, ppi: Ppi, part: Mapping[str, Any], charge: Charge) -> Measurement | None:
         if part["mechanism"] == "joint":
             settings = part["settings"][0][1]
-            plan = recorded_member(ppi, charge.amount, part["inputs"], settings, self._log.public)
+            plan = recorded_member(ppi, charge.amount, part["inputs"], settings, self.log.public)
             return None if plan is None else plan.measurements[0]
         return recorded_measurement(
             ppi,
@@ -634,7 +675,7 @@ class Derivations:
             part["mechanism"],
             Fraction(part["epsilon"]),
             part["settings"],
-            self._log.public,
+            self.log.public,
         )
 
     def _of_same_cases(
@@ -642,7 +683,7 @@ class Derivations:
     ) -> Iterator[Mechanism]:
         """Means and shares over exactly the cases that are counted."""
         keys, grouping = tuple(key for key in groups if key is not None), measure.grouping
-        if self._log.terms.adjacency is Adjacency.REPLACE or bool(keys) is not bool(grouping):
+        if self.log.terms.adjacency is Adjacency.REPLACE or bool(keys) is not bool(grouping):
             return
         cases = {
             "filter": canonical_form(measure.filter),
@@ -650,7 +691,7 @@ class Derivations:
             "bounding": str(Bounding.DECLARED),
         }
         for place, written in enumerate(part["inputs"]):
-            same = all(written[name] == each for name, each in cases.items())
+            same = all(written[name] == form for name, form in cases.items())
             a_mean = same and written["function"] in map(str, _MEANS)
             mechanism = _counting(part, place) if a_mean else None
             if mechanism is not None and _has_same_cases(measure, written["base"]):
@@ -664,10 +705,10 @@ def _counting(part: Mapping[str, Any], place: int) -> Mechanism | None:
         classes = read_set(part["settings"][0][1])
         return None if classes is None else joint_members(classes, epsilon, adjacency)[place]
     share = mechanism_for("share", UNIT_INTERVAL, epsilon, adjacency, integral=True)
-    known = (
+    is_share = (
         part["mechanism"] == share.recorded_name and part["inputs"][place]["function"] == "share"
     )
-    return share if known else None
+    return share if is_share else None
 
 
 # --- which functions, and what else tells them ------------------------------------------------
@@ -684,10 +725,10 @@ def _functions(measure: MultiInstance) -> dict[str, MultiInstance]:
         functions = dict(aggregated_measures(measure))
     ranked = _is_ranked(measure)
     adds_up = all(
-        isinstance(each, AggregatedMeasure)
-        and (ranked or each.function in (*_MEANS, Aggregation.SUM))
-        and each.bounding is Bounding.DECLARED
-        for each in functions.values()
+        isinstance(function, AggregatedMeasure)
+        and (ranked or function.function in (*_MEANS, Aggregation.SUM))
+        and function.bounding is Bounding.DECLARED
+        for function in functions.values()
     )
     return functions if adds_up else {}
 
@@ -732,7 +773,7 @@ def _as_grouped(
     return replace(measure, grouping=replace(measure.grouping, keys=keys))
 
 
-def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterator[Bins]:
+def _bins_to_read(measure: AggregatedMeasure, histograms: Collection[Bins]) -> Iterator[Bins]:
     """Those that a quantile or mean may be read off; of a distribution, those that it asks for.
 
     What lies beyond the bounds of a histogram is in its outermost bins: so it is one within other
@@ -743,7 +784,7 @@ def _bins_to_read(measure: AggregatedMeasure, known: Collection[Bins]) -> Iterat
         yield Bins.at(bounds, measure.limits)
         return
     shown = measure.function is Aggregation.DISTRIBUTION
-    for bins in sorted(known, key=lambda each: (-each.number, each.written)):
+    for bins in sorted(histograms, key=lambda candidate: (-candidate.number, candidate.written)):
         if bins.bounds == bounds and not (shown and bins.own):
             yield bins.shown if shown else bins
         elif not shown and (within := Bins.within(bounds, bins.limits)) is not None:
@@ -790,15 +831,17 @@ def _tiled(observed: Sequence[_Observation], start: date, end: date) -> list[Wei
     adding them up would take too long.
     """
     edges: dict[tuple[date, date], list[_Observation]] = {}
-    for one in observed:
-        if start <= one.start < one.end <= end and math.isfinite(one.variance):
-            edges.setdefault((one.start, one.end), []).append(one)
+    for observation in observed:
+        if start <= observation.start < observation.end <= end and math.isfinite(
+            observation.variance
+        ):
+            edges.setdefault((observation.start, observation.end), []).append(observation)
     edges.setdefault((start, end), [])
     for most in (_MOST_WEIGHED, 1):
-        found, _ = _estimated(edges, most).get((start, end), ([], 0.0))
-        laws = {(one.mechanism.pair_noise, weight) for one, weight in found}
-        if found and len(laws) <= _MOST_LAWS:
-            return found
+        weighted, _ = _estimated(edges, most).get((start, end), ([], 0.0))
+        laws = {(observation.mechanism.pair_noise, weight) for observation, weight in weighted}
+        if weighted and len(laws) <= _MOST_LAWS:
+            return weighted
     return None
 
 
@@ -816,26 +859,28 @@ def _estimated(
     each, its months. But not what was released before something was erased with what was released
     after: of the same days, the later counts.
     """
-    known: dict[tuple[date, date], Estimated] = {}
+    estimated: dict[tuple[date, date], Estimated] = {}
     every = sorted(edges)
-    for stretch in sorted(edges, key=lambda each: each[1] - each[0]):
-        estimates = [([(one, Fraction(1))], one.variance) for one in edges[stretch]]
+    for stretch in sorted(edges, key=lambda days: days[1] - days[0]):
+        estimates = [
+            ([(observation, Fraction(1))], observation.variance) for observation in edges[stretch]
+        ]
         first, last = (bisect_left(every, (end, end)) for end in stretch)
-        pieces = [each for each in every[first:last] if each != stretch and each in known]
-        path = _least_noise(pieces, known, *stretch)
+        pieces = [piece for piece in every[first:last] if piece != stretch and piece in estimated]
+        path = _least_noise(pieces, estimated, *stretch)
         if path is not None:
             estimates.append(path)
         if estimates:
-            known[stretch] = _weighed(_latest(estimates), most)
-    return known
+            estimated[stretch] = _weighed(_latest(estimates), most)
+    return estimated
 
 
 def _latest(estimates: Sequence[Estimated]) -> list[Estimated]:
     """Those about the same cases: of what is all after the latest erasure, the most exact ones."""
-    erasures = [{one.erasures for one, _ in weighted} for weighted, _ in estimates]
-    known = list(zip(estimates, erasures, strict=True))
-    _, latest = max(known, key=lambda each: (min(each[1]), -each[0][1]))
-    return [each for each, own in known if own == latest]
+    erasures = [{observation.erasures for observation, _ in weighted} for weighted, _ in estimates]
+    paired = list(zip(estimates, erasures, strict=True))
+    _, latest = max(paired, key=lambda pair: (min(pair[1]), -pair[0][1]))
+    return [estimate for estimate, own in paired if own == latest]
 
 
 def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
@@ -843,7 +888,9 @@ def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
 
     The functions of a formula would be about different cases.
     """
-    stretches = sorted({(one.start, one.end, one.erasures) for one, _ in read})
+    stretches = sorted(
+        {(observation.start, observation.end, observation.erasures) for observation, _ in read}
+    )
     latest: dict[int, date] = {}
     for start, end, erasures in stretches:
         if any(start < until for other, until in latest.items() if other != erasures):
@@ -854,7 +901,7 @@ def _of_the_same_cases(read: Sequence[Weighted]) -> bool:
 
 def _least_noise(
     pieces: Sequence[tuple[date, date]],
-    known: Mapping[tuple[date, date], Estimated],
+    estimated: Mapping[tuple[date, date], Estimated],
     start: date,
     end: date,
 ) -> Estimated | None:
@@ -863,7 +910,7 @@ def _least_noise(
     for first, last in pieces:
         if first not in reached:
             continue
-        (before, noise), (step, more) = reached[first], known[first, last]
+        (before, noise), (step, more) = reached[first], estimated[first, last]
         if last not in reached or noise + more < reached[last][1]:
             reached[last] = [*before, *step], noise + more
     return reached.get(end)
@@ -871,15 +918,19 @@ def _least_noise(
 
 def _weighed(estimates: Sequence[Estimated], most: int) -> Estimated:
     """Independent estimates of one number as one, by how exact each is; their weights make 1."""
-    exact = sorted(estimates, key=lambda each: each[1])[:most]
+    exact = sorted(estimates, key=lambda estimate: estimate[1])[:most]
     best = exact[0][1]
     if not best:  # a public number
         return exact[0]
-    exact = [each for each in exact if best / each[1] >= _LEAST_WEIGHT]
+    exact = [estimate for estimate in exact if best / estimate[1] >= _LEAST_WEIGHT]
     precision = sum(1 / variance for _, variance in exact)
     weights = [Fraction(round(_WEIGHTS / v / precision), _WEIGHTS) for _, v in exact]
     weights[0] += 1 - sum(weights)
-    merged = [(one, own * w) for (of, _), w in zip(exact, weights, strict=True) for one, own in of]
+    merged = [
+        (observation, own * w)
+        for (of, _), w in zip(exact, weights, strict=True)
+        for observation, own in of
+    ]
     return merged, sum(float(w) ** 2 * v for (_, v), w in zip(exact, weights, strict=True))
 
 
@@ -890,11 +941,15 @@ def _measurement(
     inputs = tuple(own for _, own in aggregated_measures(measure))
     parts = _parts(weighted)
     if counted:
-        numbers = zip(_parts(counted), [one.way or (0.0, 1.0) for one, _ in counted], strict=True)
+        numbers = zip(
+            _parts(counted),
+            [observation.way or (0.0, 1.0) for observation, _ in counted],
+            strict=True,
+        )
         parts = with_number(parts, list(numbers))
     if len(parts) == 1 and weight == 1 and first.native is not None:
         return replace(first.native, path=path, inputs=inputs)
-    ways = [one.way for one, _ in weighted if one.way is not None]
+    ways = [observation.way for observation, _ in weighted if observation.way is not None]
     if ways:
         bounds = inputs[0].bounds or UNIT_INTERVAL
         return Measurement(path, inputs, combined_sum(bounds, parts, ways))
@@ -908,7 +963,10 @@ def _measurement(
 
 
 def _parts(weighted: Sequence[Weighted]) -> list[Part]:
-    return [Part(one.mechanism, len(one.noisy), weight) for one, weight in weighted]
+    return [
+        Part(observation.mechanism, len(observation.noisy), weight)
+        for observation, weight in weighted
+    ]
 
 
 def _blank(mechanism: Mechanism) -> Outcome:
@@ -942,7 +1000,7 @@ def _number_of(measure: MultiInstance) -> AggregatedMeasure | None:
 
 def _paid(read: Sequence[Weighted]) -> Epsilon:
     """What the releases had together, in the block that paid most for them."""
-    charges = {one.charge.key: one.charge for one, _ in read}.values()
+    charges = {observation.charge.key: observation.charge for observation, _ in read}.values()
     blocks: dict[Account, int] = {}
     for charge in charges:
         for account in charge.accounts:
@@ -955,6 +1013,10 @@ class _Written(NamedTuple):
 
     cases: str
     parts: str
+    groups: _Groups
+    inputs: frozenset[str]
+    is_binned: bool
+    """Whether any of its parts is a histogram."""
 
 
 def _written(charge: Charge) -> _Written:
@@ -969,11 +1031,16 @@ def _written(charge: Charge) -> _Written:
 
 def _newly_written(charge: Charge) -> _Written:
     """Of what is not on record, nothing is kept: it costs nothing to ask for it, however long."""
-    question = charge.query
-    # A choice of a log's names is charged too, and has neither.
-    parts = canonical_json([question.get("groups"), question.get("parts")])
-    texts = canonical_json(_cases(charge)), parts
-    return _Written(*map(sys.intern, texts))  # most differ in their periods alone
+    # A choice of a log's names is charged too, and has neither groups nor inputs.
+    groups, parts = charge.query.get("groups", ()), charge.query.get("parts", ())
+    inputs = (canonical_json(measure) for part in parts for measure in part.get("inputs", ()))
+    return _Written(
+        sys.intern(canonical_json(_cases(charge))),  # most differ in their periods alone
+        sys.intern(canonical_json([groups, parts])),
+        tuple(groups),
+        frozenset(map(sys.intern, inputs)),
+        any(part["mechanism"] == "histogram" for part in parts),
+    )
 
 
 _MOST_WRITTEN = 20_000
@@ -981,7 +1048,7 @@ _WRITTEN: dict[str, _Written] = {}
 
 
 def _cases(charge: Charge) -> dict[str, JSON]:
-    return {name: each for name, each in charge.query.items() if name not in _NOT_CASES}
+    return {name: asked for name, asked in charge.query.items() if name not in _NOT_CASES}
 
 
 def _variance(mechanism: Mechanism, way: tuple[float, float] | None) -> float:

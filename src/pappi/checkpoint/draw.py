@@ -33,13 +33,15 @@ def draw_cells(
     events: Path, releases: Sequence[Release], log: LogDeclaration, key: bytes
 ) -> dict[str, CellResult]:
     """The noisy integers of every release, from one evaluation of the log."""
-    drawn = {}
+    drawn: dict[str, CellResult] = {}
     for release, cells in read_cells(events, releases, log, key):
         parts = release.plan.measurements
-        drawn[release.key] = [
-            [list(part.mechanism.release(values)) for part, values in zip(parts, cell, strict=True)]
-            for cell in cells
-        ]
+        result = drawn[release.key] = []
+        for cell in cells:
+            noisy = []
+            for part, values in zip(parts, cell, strict=True):
+                noisy.append(list(part.mechanism.release(values)))
+            result.append(noisy)
     return drawn
 
 

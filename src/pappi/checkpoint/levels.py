@@ -31,22 +31,14 @@ ReleaseVerb = Callable[[Catalogue], tuple[Series, ...]]
 _LEAST, _MOST = Fraction(1, 100), Fraction(99, 100)
 
 
-def two_levels(catalogue: Catalogue, epsilon: Epsilon | None, share: Fraction) -> Catalogue:
-    """The catalogue in which series of means and shares have their whole time beside them.
-
-    Each of those PPIs spends the share of its ε on the whole time; all others stay as they are.
-    """
-    _refuse(catalogue, share)
-    ppis = (level for ppi in catalogue.ppis for level in _levels(ppi, epsilon, share))
-    return replace(catalogue, ppis=tuple(ppis))
-
-
 def released_in_levels(
     release: ReleaseVerb, catalogue: Catalogue, epsilon: Epsilon | None, share: Fraction
 ) -> tuple[Series, ...]:
-    """The same, released; means with loose or private bounds get theirs from the whole time.
+    """A catalogue released, in which series of means and shares have their whole time beside them.
 
-    Those have one request of their own, before that for all others.
+    Each of those PPIs spends the share of its ε on the whole time; all others stay as they are.
+    Means with loose or private bounds get theirs from the whole time: those have one request of
+    their own, before that for all others.
     """
     _refuse(catalogue, share)
     bounded = [ppi for ppi in catalogue.ppis if _needs_ceiling(ppi)]

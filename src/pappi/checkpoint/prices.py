@@ -104,7 +104,10 @@ def quote_of(
         mechanisms=_mechanisms(plan),
         total=plan.total,
         together=plan.together,
-        apart=None if plan.apart is None else _margin(_by_itself(plan, plan.apart, log)),
+        # Compared with the plan: of as many cases.
+        apart=None
+        if plan.apart is None
+        else _margin(plan_alone(ppi, plan.apart, log).expecting(plan.expected)),
         cases_note=plan.expected.because,
         interval_half_width=None if widths is None else _length(plan, widths.typical),
         usual_half_widths=None if widths is None else _usual(plan, widths.usual),
@@ -118,11 +121,6 @@ def quote_of(
     )
 
 
-def _by_itself(plan: Plan, epsilon: Epsilon, log: PublicLog) -> Plan:
-    """To compare the plan with: of as many cases."""
-    return plan_alone(plan.ppi, epsilon, log).expecting(plan.expected)
-
-
 def derivable_of(
     known: Sequence[Known],
     states: Mapping[str, KeyState],
@@ -130,18 +128,17 @@ def derivable_of(
     expected: ExpectedCases,
 ) -> Derivable | None:
     """What of a PPI follows from the record: what is taken, or else what could be."""
-    taken = [one for one in known if isinstance(one, Derived)]
-    new = (one for one in known if isinstance(one, Release) and states[one.key] is KeyState.NEW)
-    derived = taken or [one for one in map(derivations.of, new) if one is not None]
+    taken = [cell for cell in known if isinstance(cell, Derived)]
+    new = (cell for cell in known if isinstance(cell, Release) and states[cell.key] is KeyState.NEW)
+    derived = taken or list(filter(None, map(derivations.of, new)))
     if not derived:
         return None
-    away = max(derivations.margin(one, expected) for one in derived)
-    unit = derived[0].plan.ppi.unit
-    numbers = {source.number for one in derived for each in one.figures for source in each.sources}
+    figures = [figure for cell in derived for figure in cell.figures]
+    away = max(derivations.margin(cell, expected) for cell in derived)
     return Derivable(
         cells=len(derived),
-        margin=_digits(abs(unit.show(away))) if math.isfinite(away) else None,
-        releases=tuple(sorted(numbers)),
+        margin=_finite_length(derived[0].plan, away),
+        releases=tuple(sorted({source.number for each in figures for source in each.sources})),
         taken=bool(taken),
     )
 
@@ -156,22 +153,20 @@ def with_record_of(
 
     Also of those that are not paid for because they follow from it: with a draw of their own.
     """
-    drawn = [one.instead if isinstance(one, Derived) else one for one in known]
-    new = [one for one in drawn if states[one.key] is KeyState.NEW]
-    found = [derivations.margin_with(one, expected) for one in new]
-    margins = [each for each in found if each is not None]
+    new = [one.drawn for one in known if states[one.drawn.key] is KeyState.NEW]
+    found = [derivations.margin_with(release, expected) for release in new]
+    margins = [margin for margin in found if margin is not None]
     if not new or len(margins) < len(new) or not all(map(math.isfinite, margins)):
         return None
-    return _digits(abs(new[0].plan.ppi.unit.show(max(margins))))
+    return _length(new[0].plan, max(margins))
 
 
 def _untold(plan: Plan, log: PublicLog) -> float | None:
     """How wide the interval would be without counting what bounds cut."""
     if not plan.tells_beyond:
         return None
-    without = untold(plan, log).expecting(plan.expected)
-    widths = expected_half_widths(without)
-    return None if widths is None else _length(without, widths.typical)
+    widths = expected_half_widths(untold(plan, log).expecting(plan.expected))
+    return None if widths is None else _length(plan, widths.typical)
 
 
 def alternatives_in(
@@ -193,14 +188,17 @@ def _quantiles(plan: Plan, spread: ErrorLaw | None) -> tuple[ErrorQuantile, ...]
     """As far as there are any: of a value that may not exist, none at high confidences."""
     if spread is None:
         return ()
-    found = ((level, spread.within(level)) for level in CONFIDENCES)
-    shown = ((level, plan.ppi.unit.show(away)) for level, away in found if math.isfinite(away))
-    return tuple(ErrorQuantile(level, _digits(abs(away))) for level, away in shown)
+    margins = ((level, _finite_length(plan, spread.within(level))) for level in CONFIDENCES)
+    return tuple(ErrorQuantile(level, away) for level, away in margins if away is not None)
 
 
 def _length(plan: Plan, length: float) -> float:
-    """As it is shown."""
-    return _digits(abs(plan.ppi.unit.show(length)))
+    """As it is shown: with five digits, as what was searched for 5 h is not 5.000001 h."""
+    return float(f"{abs(plan.ppi.unit.show(length)):.5g}")
+
+
+def _finite_length(plan: Plan, length: float) -> float | None:
+    return _length(plan, length) if math.isfinite(length) else None
 
 
 def _usual(plan: Plan, ends: Range) -> tuple[float, float] | None:
@@ -211,17 +209,11 @@ def _usual(plan: Plan, ends: Range) -> tuple[float, float] | None:
 def half_width_of(plan: Plan) -> float | None:
     """As the quote of the plan has it, and nothing else of it."""
     spread = plan_error_law(plan)
-    away = math.inf if spread is None else spread.within(MARGIN_CONFIDENCE)
-    return _length(plan, away) if math.isfinite(away) else None
+    return None if spread is None else _finite_length(plan, spread.within(MARGIN_CONFIDENCE))
 
 
 def _short(part: float | None) -> float | None:
     return None if part is None else round(part, 3)
-
-
-def _digits(away: float) -> float:
-    """A prediction has no more than five: what was searched for 5 h is not 5.000001 h."""
-    return float(f"{away:.5g}")
 
 
 def _margin(plan: Plan) -> float | None:
@@ -229,8 +221,7 @@ def _margin(plan: Plan) -> float | None:
     spread = plan_error_law(plan)
     if spread is None or spread.assumes:
         return None
-    away = spread.within(MARGIN_CONFIDENCE)
-    return _digits(abs(plan.ppi.unit.show(away))) if math.isfinite(away) else None
+    return _finite_length(plan, spread.within(MARGIN_CONFIDENCE))
 
 
 def _margin_note(plan: Plan, quantiles: Sequence[ErrorQuantile], assumes: str) -> str:

@@ -66,7 +66,6 @@ from pappi.ppinot import (
 from pappi.store import LogDeclaration, Registry
 from pappi.values import (
     JSON,
-    Alternative,
     CaseBorder,
     Epsilon,
     Horizon,
@@ -89,17 +88,13 @@ def catalogue_of(
     """The catalogue, or those of its PPIs that are named; under one ε for them, if it is given."""
     catalogue = definitions_in(definitions).catalogue
     if ppi is not None:
-        catalogue = _only(catalogue, {ppi} if isinstance(ppi, str) else set(ppi))
+        named, known = {ppi} if isinstance(ppi, str) else set(ppi), [it.id for it in catalogue.ppis]
+        unknown = sorted(named - set(known))
+        if unknown or not named:
+            what = f"PPI {quoted(unknown[0])} in these definitions" if unknown else "PPI named"
+            raise UsageError(f"no {what}", hint=f"there is: {', '.join(known)}")
+        catalogue = replace(catalogue, ppis=tuple(it for it in catalogue.ppis if it.id in named))
     return catalogue if total is None else replace(catalogue, total=epsilon_of(total))
-
-
-def _only(catalogue: Catalogue, ids: Collection[str]) -> Catalogue:
-    known = [ppi.id for ppi in catalogue.ppis]
-    unknown = sorted(set(ids) - set(known))
-    if unknown or not ids:
-        missing = f"no PPI {quoted(unknown[0])} in these definitions" if unknown else "no PPI named"
-        raise UsageError(missing, hint=f"there is: {', '.join(known)}")
-    return replace(catalogue, ppis=tuple(ppi for ppi in catalogue.ppis if ppi.id in ids))
 
 
 def epsilon_of(amount: Amount) -> Epsilon:
@@ -197,19 +192,15 @@ def at_accuracy(ppi: Ppi, accuracy: str, log: PublicLog, counted: int | None = N
             '"6 h, 90 %"',
         )
     epsilon = epsilon_for(ppi, wanted, log, counted)
-    if epsilon is None:
-        raise _unaffordable(ppi, accuracy, log)
-    return replace(ppi, epsilon=epsilon)
-
-
-def _unaffordable(ppi: Ppi, accuracy: str, log: PublicLog) -> Refused:
+    if epsilon is not None:
+        return replace(ppi, epsilon=epsilon)
     if plan_error_law(plan_alone(ppi, DEAREST, log)) is None:
-        return Refused(
+        raise Refused(
             f"no accuracy can be promised for PPI '{ppi.id}': its clipping bound is chosen "
             "privately",
             hint="give an epsilon, or declare public bounds",
         )
-    return Refused(
+    raise Refused(
         f"no epsilon up to {DEAREST} keeps PPI '{ppi.id}' within ±{accuracy.strip(' ±')}",
         hint="ask for less accuracy, or declare tighter bounds",
     )
@@ -233,24 +224,16 @@ def refuse_telling_nothing(
     likewise = (
         f"; so would {', '.join(repr(other.ppi.id) for other, _ in others)}" if others else ""
     )
+    # What is wrong with a view is wrong with its figures: those have alternatives.
+    plain = [each for each in plans if each.ppi.view is None]
+    alternatives = alternatives_to(plan, log, plain) if plan in plain else ()
+    ways = "; or ".join(f"{each.change} (ε {each.epsilon})" for each in alternatives)
+    better = f"better: {ways}; " if ways else ""
     raise TellsNothing(
         f"PPI '{plan.ppi.id}' would tell you nothing: {reason}{likewise}",
-        hint=f"{_instead(_better(plan, log, plans))}to release it all the same, add",
+        hint=f"nothing was charged; {better}to release it all the same, add",
         options=[Option("anyway")],
     )
-
-
-def _better(plan: Plan, log: PublicLog, plans: Sequence[Plan]) -> Sequence[Alternative]:
-    """What to ask instead; of a view, its figures have alternatives."""
-    plain = [each for each in plans if each.ppi.view is None]
-    return alternatives_to(plan, log, plain) if plan in plain else ()
-
-
-def _instead(alternatives: Sequence[Alternative]) -> str:
-    if not alternatives:
-        return "nothing was charged; "
-    ways = (f"{each.change} (ε {each.epsilon})" for each in alternatives)
-    return f"nothing was charged; better: {'; or '.join(ways)}; "
 
 
 def _settled(ppi: Ppi, log: PublicLog) -> Ppi:
@@ -293,6 +276,11 @@ class Release:
         return self.charge.key
 
     @property
+    def drawn(self) -> Release:
+        """The release that this is, or that is derived instead."""
+        return self
+
+    @property
     def figures(self) -> int:
         """How many answers it gives: one per period and group."""
         return len(self.cell.periods) * len(self.plan.groups)
@@ -313,11 +301,11 @@ class Figure:
 class Derived:
     """One cell of a PPI that follows from the record: it has no key, no charge and no draw.
 
-    `instead` is what would be released, and paid for, if it did not.
+    `drawn` is what would be released, and paid for, if it did not.
     """
 
     figures: tuple[Figure, ...]
-    instead: Release
+    drawn: Release
 
     @property
     def plan(self) -> Plan:
@@ -351,81 +339,67 @@ def releases_of(
 
     All of it, or only what it asks in some of its cells.
     """
-    asking = Asking(plan, log)
+    query = Query(plan, log)
     if cells is None:
         cells = cells_of(plan.ppi.scope, horizon or log.horizon)
-    return tuple(asking.release_in(cell, analyst) for cell in cells)
+    return tuple(query.release_in(cell, analyst) for cell in cells)
 
 
-class Asking:
+class Query:
     """What a plan asks of a log. Most of it is the same for every cell, and is written once."""
 
     def __init__(self, plan: Plan, log: LogDeclaration) -> None:
-        self._plan, self._log, self._query = plan, log, _query(plan, log)
-        self._written = {name: canonical_json(part) for name, part in self._query.items()}
+        self._plan, self._log = plan, log
+        scope, terms = plan.ppi.scope, log.terms
+        self._asked: dict[str, JSON] = {
+            "semantics": SEMANTICS,
+            "log": log.name,
+            "data": log.data,
+            "timezone": terms.timezone,
+            "anchor": str(terms.anchor),
+            "unit": terms.unit.to_json(),
+            "adjacency": str(terms.adjacency),
+            "epsilon": plan.epsilon.nano,
+            "groups": list(plan.groups),
+            # Which cases a period has; what they are cut into is in the periods themselves.
+            "own_anchor": canonical_form(scope.anchor),
+            "last_cases": scope.last_cases,
+            "cases": canonical_form(scope.cases),
+            "parts": [
+                {
+                    "inputs": canonical_form(part.recorded_inputs),
+                    "mechanism": part.mechanism.recorded_name,
+                    "epsilon": str(part.mechanism.epsilon),
+                    "settings": canonical_form(part.settings),
+                }
+                for part in plan.measurements
+            ],
+        }
+        self._written = {name: canonical_json(asked) for name, asked in self._asked.items()}
+        # Under which name it is asked goes on record, too; the key does not depend on it.
+        self._named: dict[str, JSON] = {"ppi": ", ".join(plan.together) or plan.ppi.id}
+        if plan.total is not None:
+            self._named["total"] = plan.total.nano
+        if plan.together:
+            answered = max(len(plan.measurements[0].inputs), len(plan.together))
+            self._named["each"] = plan.epsilon.nano // answered
 
     def release_in(self, cell: Cell, analyst: str) -> Release:
-        """What it asks in one cell."""
-        asked = self._log, self._query, self._written
-        return Release(self._plan, cell, _charge(self._plan, cell, *asked, analyst))
-
-
-def _frontier(plan: Plan, cell: Cell, log: LogDeclaration) -> dict[str, JSON]:
-    """How far the log was sealed, if the answer to the same query will change with that."""
-    goes_on = any(block.end > log.public.until for block in cell.blocks)
-    if plan.ppi.scope.anchor is None and not goes_on:
-        return {}
-    return {"sealed": log.public.until.isoformat()}
-
-
-def _charge(
-    plan: Plan,
-    cell: Cell,
-    log: LogDeclaration,
-    query: Mapping[str, JSON],
-    written: Mapping[str, str],
-    analyst: str,
-) -> Charge:
-    """Who asks, and under which name, goes on record; the key does not depend on it."""
-    periods: JSON = [canonical_form(period) for period in cell.periods]
-    own = {**_frontier(plan, cell, log), "periods": periods}
-    asked = canonical_object({**written, **{name: canonical_json(own[name]) for name in own}})
-    key = hashlib.sha256(asked.encode("ascii")).hexdigest()
-    accounts = tuple(Account(log.name, block.label) for block in cell.blocks)
-    named: dict[str, JSON] = {"ppi": ", ".join(plan.together) or plan.ppi.id}
-    if plan.total is not None:
-        named["total"] = plan.total.nano
-    if plan.together:
-        answered = max(len(plan.measurements[0].inputs), len(plan.together))
-        named["each"] = plan.epsilon.nano // answered
-    return Charge(key, accounts, plan.epsilon, {**named, **query, **own}, analyst)
-
-
-def _query(plan: Plan, log: LogDeclaration) -> dict[str, JSON]:
-    return {
-        "semantics": SEMANTICS,
-        "log": log.name,
-        "data": log.data,
-        "timezone": log.terms.timezone,
-        "anchor": str(log.terms.anchor),
-        "unit": log.terms.unit.to_json(),
-        "adjacency": str(log.terms.adjacency),
-        "epsilon": plan.epsilon.nano,
-        "groups": list(plan.groups),
-        # Which cases a period has; what they are cut into is in the periods themselves.
-        "own_anchor": canonical_form(plan.ppi.scope.anchor),
-        "last_cases": plan.ppi.scope.last_cases,
-        "cases": canonical_form(plan.ppi.scope.cases),
-        "parts": [
-            {
-                "inputs": canonical_form(part.recorded_inputs),
-                "mechanism": part.mechanism.recorded_name,
-                "epsilon": str(part.mechanism.epsilon),
-                "settings": canonical_form(part.settings),
-            }
-            for part in plan.measurements
-        ],
-    }
+        """What it asks in one cell; the key does not depend on who asks."""
+        plan, log = self._plan, self._log
+        own: dict[str, JSON] = {}
+        # How far the log was sealed, if the answer to the same query will change with that.
+        goes_on = any(block.end > log.public.until for block in cell.blocks)
+        if plan.ppi.scope.anchor is not None or goes_on:
+            own["sealed"] = log.public.until.isoformat()
+        own["periods"] = [canonical_form(period) for period in cell.periods]
+        written = canonical_object(
+            {**self._written, **{name: canonical_json(part) for name, part in own.items()}}
+        )
+        key = hashlib.sha256(written.encode("ascii")).hexdigest()
+        accounts = tuple(Account(log.name, block.label) for block in cell.blocks)
+        asked = {**self._named, **self._asked, **own}
+        return Release(plan, cell, Charge(key, accounts, plan.epsilon, asked, analyst))
 
 
 # --- limits ----------------------------------------------------------------------------------

@@ -4,24 +4,41 @@
    ledger. Every refusal happens here.
 2. Charge all of it, durably, in one transaction.
 3. Read the cases, draw, record. Evaluation is total, so this always completes. Results go on
-   record on a time grid that begins with the charge (`pace`).
+   record on a time grid that begins with the charge.
 4. Answer from the record. A crash after 2 stays charged, and the same request
    completes that release at no new cost; an identical request is a replay.
 
 What follows from the record (`derivation`) is answered by 1 and 4 alone.
+
+Why on a grid: whoever may ask also sees what is on record, as lists of past releases, replays,
+prices that fall to nothing, and the numbers of entries in the journal. If results went there as
+soon as they are drawn, polling would tell how long reading the cases took. So they wait for the
+next whole multiple of a fixed time after the charge. Everything that depends on the record then
+changes on that grid, without having to know of it: what is shown, what a second request finds,
+which entry of the journal comes first, and when a waiting request gets its turn.
+
+What is left is how many steps were needed. A process that has no pace records at once.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from pappi.checkpoint.access import Caller, ChargeRules, Permit, permit_all, refuse_stopped
+from pappi.checkpoint.access import (
+    Caller,
+    ChargeRules,
+    Overtaken,
+    Permit,
+    permit_all,
+    refuse_stopped,
+)
 from pappi.checkpoint.answers import series_of, told_by_plan
 from pappi.checkpoint.counts import (
     counting_on_record,
@@ -29,7 +46,6 @@ from pappi.checkpoint.counts import (
     with_counted_cases,
 )
 from pappi.checkpoint.derivation import Derivations
-from pappi.checkpoint.pace import AT_ONCE, Pace
 from pappi.checkpoint.prices import (
     UNPAID,
     Price,
@@ -86,7 +102,7 @@ from pappi.errors import (
     ReleaseFailed,
     UsageError,
 )
-from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget
+from pappi.ledger import Forecast, KeyState, Ledger, RemainingBudget, no_step
 from pappi.planning import Plan, nothing_because, why_unseen
 from pappi.ppinot import Catalogue, Definitions, definitions_in
 from pappi.store import (
@@ -95,9 +111,8 @@ from pappi.store import (
     Registry,
     SavedQuery,
     Subscription,
-    WorkspaceFiles,
 )
-from pappi.values import Derivable, Epsilon, PublicLog, Quote, Series
+from pappi.values import Epsilon, PublicLog, Series
 
 if TYPE_CHECKING:
     from pappi.audit import Subject, SubjectReport
@@ -110,15 +125,162 @@ Step = Callable[[str], None]
 """Called with the name of each step of the protocol; tests place their faults here."""
 
 
-def go_on(_step: str) -> None:
-    """Nothing happens between the steps."""
-
-
 T = TypeVar("T")
 
 
-class _Overtaken(Exception):
-    """While a catalogue was planned, somebody else was charged for a part of it."""
+# --- when a result goes on record --------------------------------------------------------------
+
+GRID_SECONDS = 0.25
+
+Clock: TypeAlias = Callable[[], float]
+"""Seconds that only ever grow: no change of the wall clock makes a result wait longer."""
+
+Pace: TypeAlias = Callable[[], AbstractContextManager[None]]
+"""Wraps the reading of cases, and ends when its result may go on record."""
+
+AT_ONCE: Pace = nullcontext
+
+
+def time_to_wait(passed: float, grid: float) -> float:
+    """From now to the next multiple of the grid; nothing ends before the first.
+
+    >>> time_to_wait(0.125, 0.25), time_to_wait(0.25, 0.25), time_to_wait(0.5625, 0.25)
+    (0.125, 0.0, 0.1875)
+    """
+    steps = max(1, math.ceil(passed / grid))
+    return max(0.0, steps * grid - passed)
+
+
+def on_grid(
+    seconds: float = GRID_SECONDS,
+    clock: Clock = time.monotonic,
+    sleep: Callable[[float], object] = time.sleep,
+) -> Pace:
+    """The pace of a grid with this many seconds; failures end on it as well."""
+
+    @contextmanager
+    def pace() -> Iterator[None]:
+        began = clock()
+        try:
+            yield
+        finally:
+            sleep(time_to_wait(clock() - began, seconds))
+
+    return pace
+
+
+# --- what a request is answered by -------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The ledger, what holds, and the log that an analyst asks about; what is on record of it."""
+
+    ledger: Ledger
+    registry: Registry
+    log: LogDeclaration
+    analyst: str
+
+    @cached_property
+    def derivations(self) -> Derivations:
+        return Derivations(self.ledger, self.registry, self.log)
+
+    def on_record(
+        self, plans: Sequence[Plan], *, derived: bool | None = None
+    ) -> list[tuple[Known, ...]]:
+        """What each plan asks, read off the record or derived from it where that can be."""
+        refuse_too_many_answers(plans, self.log.horizon)
+        by_plan = [releases_of(plan, self.log, self.analyst) for plan in plans]
+
+        def derive(release: Release) -> Derived | None:
+            if derived is False:  # who wants a draw of its own pays for it
+                return None
+            derivations = self.derivations
+            return derivations.of(release) if derived else derivations.good_enough(release)
+
+        sets = self.registry.sets
+        return with_record(by_plan, self.ledger, sets, self.log, self.analyst, derive)
+
+    def known(self, catalogue: Catalogue, *, derived: bool | None = None) -> list[Known]:
+        """Everything a catalogue asks for, as far as that is not too much."""
+        by_plan = self.on_record(plans_of(catalogue, None, self.log.public), derived=derived)
+        refuse_too_much(releases_in(by_plan))
+        return [known for own in by_plan for known in own]
+
+    def releases(self, catalogue: Catalogue) -> tuple[list[Release], Mapping[str, KeyState]]:
+        """What of it is no derivation, and how far each has come."""
+        releases = releases_in([self.known(catalogue)])
+        return releases, self.ledger.states(release.key for release in releases)
+
+
+def releases_in(by_plan: Sequence[Sequence[Known]]) -> list[Release]:
+    """All but what is derived."""
+    return [known for own in by_plan for known in own if isinstance(known, Release)]
+
+
+def _asked(
+    plans: Sequence[Plan],
+    standing: Standing,
+    price: str | None,
+    *,
+    anyway: bool,
+    derived: bool | None,
+) -> tuple[list[Known], Permit]:
+    """What is to be answered; and the check, when it is charged, that this is still so.
+
+    Somebody else may have been charged for a part of it in the meantime. One PPI may be in many
+    sets, so that the same key is no longer all that could be paid twice.
+    """
+    ledger, log = standing.ledger, standing.log
+    by_plan = standing.on_record(plans, derived=derived)
+    known = [one for own in by_plan for one in own]
+    keys = [release.key for release in releases_in(by_plan)]
+    if derived:
+        known = _as_exact_as_possible(known, standing)
+    releases = releases_in([known])
+    refuse_too_much(releases)
+    states = ledger.states(release.key for release in releases)
+    if price is not None:
+        # It was named for what is not as exact by derivation: to take that instead is cheaper.
+        named = releases_in(standing.on_record(plans)) if derived else releases
+        if price_of(named, ledger.states(release.key for release in named)).name != price:
+            raise Conflict(
+                "the price has changed since you saw it",
+                hint="nothing was charged; check the new price",
+            )
+    if not anyway:  # what was reserved was agreed to at that time
+        new = {one.plan.ppi.id: one.plan for one in releases if states[one.key] is KeyState.NEW}
+        counted = counting_on_record(new.values(), standing.derivations)
+        refuse_telling_nothing(counted, log.public, log.horizon)
+
+    def check(now: Registry) -> None:
+        if now.last != standing.registry.last:
+            anew = replace(standing, registry=now).on_record(plans, derived=derived)
+            if [release.key for release in releases_in(anew)] != keys:
+                raise Overtaken
+
+    return known, check
+
+
+def _as_exact_as_possible(known: Sequence[Known], standing: Standing) -> list[Known]:
+    """What was released, read together with whatever else is on record about it."""
+    releases = releases_in([known])
+    states = standing.ledger.states(release.key for release in releases)
+    released = [one for one in releases if states[one.key] is KeyState.RELEASED]
+    plans = {release.plan.ppi.id: release.plan for release in released}.values()
+    counting = counting_on_record(plans, standing.derivations)
+    expected = {plan.ppi.id: plan.expected for plan in counting}
+    more_exact = {
+        (one.plan.ppi.id, one.key): standing.derivations.more_exact(one, expected[one.plan.ppi.id])
+        for one in released
+    }
+    return [
+        one if isinstance(one, Derived) else more_exact.get((one.plan.ppi.id, one.key)) or one
+        for one in known
+    ]
+
+
+# --- the session -------------------------------------------------------------------------------
 
 
 class LocalSession(Session):
@@ -132,7 +294,7 @@ class LocalSession(Session):
         self,
         ledger_session: LedgerSession,
         caller: Caller,
-        on_step: Step = go_on,
+        on_step: Step = no_step,
         pace: Pace = AT_ONCE,
     ) -> None:
         self._ledger_session = ledger_session
@@ -198,8 +360,8 @@ class LocalSession(Session):
     def unreleasable(self, definitions: Definitions) -> list[Problem]:
         """Why PPIs could not be released, all at once; reads no data, spends nothing."""
         catalogue = catalogue_of(definitions)
-        with self._open_for(catalogue) as (*_, log):
-            pass
+        with self._open_for(catalogue) as standing:
+            log = standing.log
         problems = []
         for ppi in catalogue.ppis:
             try:
@@ -244,27 +406,27 @@ class LocalSession(Session):
         amount = epsilon_if_any(epsilon)
         if accuracy is not None:
             refuse_too_many(catalogue, MOST_AT_ACCURACY)
-        with self._open_for(catalogue) as (ledger, registry, log):
-            derivations = Derivations(ledger, registry, log)
-            counts = counts_on_record(catalogue.ppis, ledger, log, derivations)
-            if accuracy is not None:
-                ppis = tuple(
-                    at_accuracy(ppi, accuracy, log.public, counted)
+        with self._open_for(catalogue) as standing:
+            ledger, log, derivations = standing.ledger, standing.log, standing.derivations
+            counts = counts_on_record(catalogue.ppis, derivations)
+            plans: Iterable[Plan]
+            if accuracy is None:
+                plans = plans_of(catalogue, amount, log.public)
+            else:
+                # What each costs by itself; asked at these ε, some may share a draw and be better.
+                plans = (
+                    planned(at_accuracy(ppi, accuracy, log.public, counted), None, log.public)
                     for ppi, counted in zip(catalogue.ppis, counts, strict=True)
                 )
-                # What each costs by itself; asked at these ε, some may share a draw and be better.
-                plans = [planned(ppi, None, log.public) for ppi in ppis]
-                by_plan = self._on_record(plans, ledger, registry, log)
-            else:
-                by_plan = self._by_plan(catalogue, amount, ledger, registry, log)
-            refuse_too_much(_releases_in(by_plan))
-            every = (one for own in by_plan for one in own)
-            states = ledger.states(map(_drawn_key, every))
+            by_plan = standing.on_record(tuple(plans))
+            refuse_too_much(releases_in(by_plan))
+            states = ledger.states(known.drawn.key for own in by_plan for known in own)
             asked, added = [], []
             for own, counted in zip(by_plan, counts, strict=True):
-                paid = [one.instead if isinstance(one, Derived) else one for one in own]
-                unpaid = [one for one in _releases_in([own]) if states[one.key] in UNPAID]
-                dearest = max(unpaid or paid, key=lambda release: release.charge.amount)
+                unpaid = [one for one in releases_in([own]) if states[one.key] in UNPAID]
+                dearest = max(
+                    unpaid or [one.drawn for one in own], key=lambda release: release.charge.amount
+                )
                 plan = with_counted_cases(dearest.plan, log, counted)
                 recorded = own, states, derivations, plan.expected
                 if not unpaid:
@@ -276,26 +438,26 @@ class LocalSession(Session):
         instead = alternatives_in(
             needing, log.public, among=[plan for plan, *_ in asked], advised=advised
         )
-        return Quotes(
-            _with_record(
-                _if_seen(
-                    quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ())),
-                    why_unseen(plan, log.horizon),
-                ),
-                *own,
-            )
-            for (plan, charges, new), own in zip(asked, added, strict=True)
-        )
+        quotes = []
+        for (plan, charges, new), (derivable, margin) in zip(asked, added, strict=True):
+            quote = quote_of(plan, log.public, charges, new, instead.get(plan.ppi.id, ()))
+            if unseen := why_unseen(plan, log.horizon):
+                quote = replace(quote, tells_nothing=True, advice=nothing_because(unseen))
+            others = (quote.half_width, None if derivable is None else derivable.margin)
+            least = min((each for each in others if each is not None), default=math.inf)
+            helps = margin is not None and margin < _WORTH_TELLING * least
+            with_record = margin if helps else None
+            quotes.append(replace(quote, derivable=derivable, with_record=with_record))
+        return Quotes(quotes)
 
     def margins(
         self, definitions: Definitions, epsilons: Sequence[Epsilon]
     ) -> tuple[float | None, ...]:
         """What accuracy each epsilon buys of the first PPI, in its unit; None is not known."""
         catalogue = catalogue_of(definitions)
-        with self._open_for(catalogue) as (ledger, registry, log):
-            ppi = catalogue.ppis[0]
-            derivations = Derivations(ledger, registry, log)
-            (counted,) = counts_on_record([ppi], ledger, log, derivations)
+        with self._open_for(catalogue) as standing:
+            ppi, log = catalogue.ppis[0], standing.log
+            (counted,) = counts_on_record([ppi], standing.derivations)
             plans = (planned(ppi, epsilon, log.public) for epsilon in epsilons)
             return tuple(half_width_of(with_counted_cases(plan, log, counted)) for plan in plans)
 
@@ -303,18 +465,16 @@ class LocalSession(Session):
         self, definitions: Definitions, *, total: Amount | None = None, ppi: Ids | None = None
     ) -> Price:
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (ledger, registry, log):
-            releases = _releases_in([self._known(catalogue, None, ledger, registry, log)])
-            return price_of(releases, ledger.states(release.key for release in releases))
+        with self._open_for(catalogue) as standing:
+            return price_of(*standing.releases(catalogue))
 
     def paid(self, definitions: Definitions, *, total: Amount | None = None) -> Price:
         """What was charged, once and by whomever, for all that is on record of a catalogue."""
         catalogue = catalogue_of(definitions, total)
-        with self._open_for(catalogue) as (ledger, registry, log):
-            releases = _releases_in([self._known(catalogue, None, ledger, registry, log)])
-            states = ledger.states(release.key for release in releases)
-        known = [one for one in releases if states[one.key] is KeyState.RELEASED]
-        return price_of(known, dict.fromkeys(states, KeyState.NEW))
+        with self._open_for(catalogue) as standing:
+            releases, states = standing.releases(catalogue)
+        released = [release for release in releases if states[release.key] is KeyState.RELEASED]
+        return price_of(released, dict.fromkeys(states, KeyState.NEW))
 
     def forecasts(
         self, definitions: Definitions, *, total: Amount | None = None
@@ -340,8 +500,8 @@ class LocalSession(Session):
 
         refuse_both(epsilon, total)
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (*_, log):
-            pass
+        with self._open_for(catalogue) as standing:
+            log = standing.log
         series = rehearsed(catalogue, epsilon_if_any(epsilon), log)
         return Released(_smoothed(series) if smooth else series)
 
@@ -356,8 +516,8 @@ class LocalSession(Session):
         """What each PPI would release, for `pappi.audit` to examine."""
         refuse_both(epsilon, total)
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (*_, log):
-            pass
+        with self._open_for(catalogue) as standing:
+            log = standing.log
         return subjects_of(catalogue, epsilon_if_any(epsilon), log.public)
 
     def audit(
@@ -406,77 +566,17 @@ class LocalSession(Session):
 
             levels = released_in_levels(release, catalogue, amount, share)
             return Released(_smoothed(levels))
-        with self._open_for(catalogue) as (ledger, registry, log):
-            plans = plans_of(catalogue, amount, log.public)
-            standing = ledger, registry, log
-            series = self._released(plans, *standing, price, anyway=anyway, derived=derived)
+        with self._open_for(catalogue) as opened:
+            plans = plans_of(catalogue, amount, opened.log.public)
+            standing, series = opened, None
+            while series is None:
+                known, check = _asked(plans, standing, price, anyway=anyway, derived=derived)
+                try:
+                    series = self.answer(standing.ledger, known, standing.log, check)
+                except Overtaken:
+                    now = self._ledger_session.registry(standing.ledger)
+                    standing = replace(standing, registry=now)
         return Released(_smoothed(series) if smooth else series)
-
-    def _released(
-        self,
-        plans: Sequence[Plan],
-        ledger: Ledger,
-        registry: Registry,
-        log: LogDeclaration,
-        price: str | None,
-        *,
-        anyway: bool,
-        derived: bool | None,
-    ) -> tuple[Series, ...]:
-        """Asked anew if somebody else was charged for a part of it in the meantime.
-
-        One PPI may be in many sets, so that the same key is no longer all that could be paid twice.
-        """
-        by_plan = self._on_record(plans, ledger, registry, log, derived)
-        known = [one for own in by_plan for one in own]
-        asked = [one.key for one in _releases_in([known])]
-        if derived:
-            known = self._as_exact_as_possible(known, ledger, registry, log)
-        releases = _releases_in([known])
-        refuse_too_much(releases)
-        states = ledger.states(release.key for release in releases)
-        if price is not None:
-            # It was named for what is not as exact by derivation: to take that instead is cheaper.
-            named = releases
-            if derived:
-                named = _releases_in(self._on_record(plans, ledger, registry, log))
-            _refuse_other_price(price_of(named, ledger.states(one.key for one in named)), price)
-        if not anyway:  # what was reserved was agreed to at that time
-            new = {one.plan.ppi.id: one.plan for one in releases if states[one.key] is KeyState.NEW}
-            derivations = Derivations(ledger, registry, log)
-            counted = counting_on_record(new.values(), ledger, log, derivations)
-            refuse_telling_nothing(counted, log.public, log.horizon)
-
-        def check(now: Registry) -> None:
-            if now.last != registry.last:
-                anew = _releases_in(self._on_record(plans, ledger, now, log, derived))
-                if [one.key for one in anew] != asked:
-                    raise _Overtaken
-
-        try:
-            return self.answer(ledger, known, log, check)
-        except _Overtaken:
-            now = self._ledger_session.registry(ledger)
-        return self._released(plans, ledger, now, log, price, anyway=anyway, derived=derived)
-
-    def _as_exact_as_possible(
-        self, known: Sequence[Known], ledger: Ledger, registry: Registry, log: LogDeclaration
-    ) -> list[Known]:
-        """What was released, read together with whatever else is on record about it."""
-        releases = _releases_in([known])
-        states = ledger.states(one.key for one in releases)
-        released = {one.key for one in releases if states[one.key] is KeyState.RELEASED}
-        derivations = Derivations(ledger, registry, log)
-        plans = {one.plan.ppi.id: one.plan for one in releases if one.key in released}
-        counting = counting_on_record(plans.values(), ledger, log, derivations)
-        expected = {plan.ppi.id: plan.expected for plan in counting}
-
-        def read(one: Known) -> Known:
-            if isinstance(one, Derived) or one.key not in released:
-                return one
-            return derivations.more_exact(one, expected[one.plan.ppi.id]) or one
-
-        return list(map(read, known))
 
     def replay(
         self,
@@ -497,13 +597,13 @@ class LocalSession(Session):
         Made once until the journal grows, for all who may see it. Only who has ever subscribed has
         an own: what is reserved for somebody comes first for them.
         """
-        with self._open_for(catalogue) as (ledger, registry, log):
-            asker = self._caller.name if self._caller.name in registry.subscribed else None
-            following = partial(self._ledger_session.following, registry)
+        with self._open_for(catalogue) as standing:
+            asker = self._caller.name if self._caller.name in standing.registry.subscribed else None
+            following = partial(self._ledger_session.following, standing.registry)
             asked = asker, digest_of(repr(catalogue))  # also what equality does not look at
 
             def replayed() -> tuple[Series, ...]:
-                on_file = partial(self._on_file, catalogue, ledger, registry, log)
+                on_file = partial(self._on_file, catalogue, standing)
                 return following(asked, lambda: series_of(*on_file()), _answers_in)
 
             def formed() -> tuple[T, int]:
@@ -527,24 +627,23 @@ class LocalSession(Session):
 
         picked = Picked.of(by, periods, groups)
         catalogue = catalogue_of(definitions, total, ppi)
-        with self._open_for(catalogue) as (ledger, registry, log):
-            told = told_by_plan(*self._on_file(catalogue, ledger, registry, log))
+        with self._open_for(catalogue) as standing:
+            told = told_by_plan(*self._on_file(catalogue, standing))
         if not told:
             raise NotFound("nothing of this is on record", hint="release it first")
         return Released(compared_series(*one, picked) for one in told)
 
     def _on_file(
-        self, catalogue: Catalogue, ledger: Ledger, registry: Registry, log: LogDeclaration
+        self, catalogue: Catalogue, standing: Standing
     ) -> tuple[list[Known], Mapping[str, KeyState], Mapping[str, Any], LogDeclaration]:
         """All that is known of a catalogue: released, or derived from that."""
-        every = self._known(catalogue, None, ledger, registry, log, derived=True)
-        releases = _releases_in([every])
-        states = ledger.states(release.key for release in releases)
-        results = ledger.results(release.key for release in releases)
+        every, ledger = standing.known(catalogue, derived=True), standing.ledger
+        keys = [release.key for release in releases_in([every])]
+        states, results = ledger.states(keys), ledger.results(keys)
         known = [one for one in every if isinstance(one, Derived) or one.key in results]
         # Remembered before it is shown: whoever recorded it may not have come to do that.
         self._ledger_session.registry(ledger)
-        return known, states, results, log
+        return known, states, results, standing.log
 
     def answer(
         self,
@@ -558,9 +657,13 @@ class LocalSession(Session):
         `check` is asked inside the transaction that charges, of what holds then, and may raise.
         What is derived takes no part in either: it is known already.
         """
-        releases = _releases_in([known])
+        releases, files = releases_in([known]), self._ledger_session.files
         refuse_too_much(releases)
-        _refuse_unready(ledger, releases, log, self._ledger_session.files)
+        states = ledger.states(release.key for release in releases)
+        if any(state is not KeyState.RELEASED for state in states.values()):
+            # What is known beforehand to fail is not charged; a replay reads nothing.
+            log.require_ready(files.events)
+            files.key()
         rules = ChargeRules(self._ledger_session, ledger, self._caller, log)
         charges = [release.charge for release in releases]
 
@@ -575,8 +678,14 @@ class LocalSession(Session):
             # What was asked at less ε goes on record first: of all that would do for it, the first
             # on record is what it is read off again (`sets`).
             in_order = sorted(undrawn.values(), key=lambda one: one.plan.apart or one.plan.epsilon)
+            # Imported here: a replay, which reads no case, does without numpy and DuckDB.
+            from pappi.checkpoint.draw import draw_cells
+
             with self._pace():
-                drawn = self._draw(in_order, log)
+                try:
+                    drawn = draw_cells(files.events, in_order, log, files.key())
+                except Exception as error:  # noqa: BLE001 - a library's own words may quote data
+                    raise ReleaseFailed(detail=_cause(error)) from None
             self._on_step("drawn")
             results = ledger.record(drawn)
             self._on_step("recorded")
@@ -584,16 +693,6 @@ class LocalSession(Session):
         # Remembers what was just written: an older ledger put in its place will be noticed.
         self._ledger_session.registry(ledger)
         return series_of(known, states, {**results, **earlier}, log)
-
-    def _draw(self, releases: Sequence[Release], log: LogDeclaration) -> dict[str, Any]:
-        # Imported here: a replay, which reads no case, does without numpy's and DuckDB's start-up.
-        from pappi.checkpoint.draw import draw_cells
-
-        files = self._ledger_session.files
-        try:
-            return draw_cells(files.events, releases, log, files.key())
-        except Exception as error:  # noqa: BLE001 - a library's own words may quote data
-            raise ReleaseFailed(detail=_cause(error)) from None
 
     # --- subscriptions and saved queries ---
 
@@ -638,83 +737,31 @@ class LocalSession(Session):
             yield ledger, registry
 
     @contextmanager
-    def _open_for(self, catalogue: Catalogue) -> Iterator[tuple[Ledger, Registry, LogDeclaration]]:
-        """The ledger, what holds, and the log of a sound catalogue, while nothing is stopped."""
+    def _open_for(self, catalogue: Catalogue, *, stopped: bool = False) -> Iterator[Standing]:
+        """What answers a sound catalogue, while nothing is stopped, or even then."""
         with self._permitted() as (ledger, registry):
-            refuse_stopped(registry)
+            if not stopped:
+                refuse_stopped(registry)
             refuse_too_many(catalogue)
             log = checked_log(registry, self._caller.logs(registry), catalogue)
-            yield ledger, registry, log
-
-    def _known(
-        self,
-        catalogue: Catalogue,
-        epsilon: Epsilon | None,
-        ledger: Ledger,
-        registry: Registry,
-        log: LogDeclaration,
-        *,
-        derived: bool | None = None,
-    ) -> list[Known]:
-        """Everything a catalogue asks for, as far as that is not too much."""
-        plans = plans_of(catalogue, epsilon, log.public)
-        by_plan = self._on_record(plans, ledger, registry, log, derived)
-        refuse_too_much(_releases_in(by_plan))
-        return [one for own in by_plan for one in own]
-
-    def _by_plan(
-        self,
-        catalogue: Catalogue,
-        epsilon: Epsilon | None,
-        ledger: Ledger,
-        registry: Registry,
-        log: LogDeclaration,
-    ) -> list[tuple[Known, ...]]:
-        """The same, of each PPI by itself."""
-        plans = plans_of(catalogue, epsilon, log.public)
-        return self._on_record(plans, ledger, registry, log)
-
-    def _on_record(
-        self,
-        plans: Sequence[Plan],
-        ledger: Ledger,
-        registry: Registry,
-        log: LogDeclaration,
-        derived: bool | None = None,  # noqa: FBT001 - as it was asked for
-    ) -> list[tuple[Known, ...]]:
-        refuse_too_many_answers(plans, log.horizon)
-        by_plan = [releases_of(plan, log, self._caller.name) for plan in plans]
-        derivations = Derivations(ledger, registry, log)
-
-        def derive(release: Release) -> Derived | None:
-            if derived is False:  # who wants a draw of its own pays for it
-                return None
-            return derivations.of(release) if derived else derivations.good_enough(release)
-
-        return with_record(by_plan, ledger, registry.sets, log, self._caller.name, derive)
+            yield Standing(ledger, registry, log, self._caller.name)
 
     def _unpaid(
         self, catalogue: Catalogue
     ) -> tuple[RemainingBudget, LogDeclaration, list[list[Release]]]:
         """What is left, and of each PPI the releases that nobody has paid for yet."""
-        refuse_too_many(catalogue)
-        with self._permitted() as (ledger, registry):
-            log = checked_log(registry, self._caller.logs(registry), catalogue)
-            grant = registry.grants.get((log.name, self._caller.name))
+        with self._open_for(catalogue, stopped=True) as standing:
+            ledger, log = standing.ledger, standing.log
+            grant = standing.registry.grants.get((log.name, self._caller.name))
             share = None if grant is None else grant.per_block
             remaining = remaining_budget(log, ledger.balances(log.name), self._caller.name, share)
-            by_plan = self._by_plan(catalogue, None, ledger, registry, log)
-            states = ledger.states(release.key for release in _releases_in(by_plan))
+            by_plan = standing.on_record(plans_of(catalogue, None, log.public))
+            states = ledger.states(release.key for release in releases_in(by_plan))
         new = [
-            [one for one in _releases_in([own]) if states[one.key] is KeyState.NEW]
+            [release for release in releases_in([own]) if states[release.key] is KeyState.NEW]
             for own in by_plan
         ]
         return remaining, log, new
-
-
-def _releases_in(by_plan: Sequence[Sequence[Known]]) -> list[Release]:
-    """All but what is derived."""
-    return [one for own in by_plan for one in own if isinstance(one, Release)]
 
 
 def subjects_of(
@@ -739,7 +786,7 @@ class Run:
 
 
 def run_due(
-    ledger_session: LedgerSession, on_step: Step = go_on, pace: Pace = AT_ONCE
+    ledger_session: LedgerSession, on_step: Step = no_step, pace: Pace = AT_ONCE
 ) -> Iterator[Run]:
     """Release what is due for every subscription: its sealed blocks, once each.
 
@@ -773,46 +820,8 @@ def _smoothed(series: Sequence[Series]) -> tuple[Series, ...]:
     return smoothed_all(series)
 
 
-def _if_seen(quote: Quote, unseen: str) -> Quote:
-    """The quote, with a warning if its view has nothing to show."""
-    if not unseen:
-        return quote
-    return replace(quote, tells_nothing=True, advice=nothing_because(unseen))
-
-
-def _with_record(quote: Quote, derivable: Derivable | None, margin: float | None) -> Quote:
-    """What the record adds to a quote, if that is worth a line."""
-    others = (quote.half_width, None if derivable is None else derivable.margin)
-    least = min((each for each in others if each is not None), default=math.inf)
-    helps = margin is not None and margin < _WORTH_TELLING * least
-    return replace(quote, derivable=derivable, with_record=margin if helps else None)
-
-
-def _drawn_key(known: Known) -> str:
-    """Of the release that it is, or is taken instead of."""
-    return (known.instead if isinstance(known, Derived) else known).key
-
-
-def _refuse_unready(
-    ledger: Ledger, releases: Sequence[Release], log: LogDeclaration, files: WorkspaceFiles
-) -> None:
-    """What is known beforehand to fail is not charged; a replay reads nothing."""
-    states = ledger.states(release.key for release in releases)
-    if any(state is not KeyState.RELEASED for state in states.values()):
-        log.require_ready(files.events)
-        files.key()
-
-
 def _cause(error: Exception) -> str:
     """For the owner alone; an error of ours keeps what a driver said as its own detail."""
     said = f"{type(error).__name__}: {error}"
     inner = error.detail if isinstance(error, PappiError) else ""
     return f"{said} ({inner})" if inner else said
-
-
-def _refuse_other_price(price: Price, named: str) -> None:
-    if price.name != named:
-        raise Conflict(
-            "the price has changed since you saw it",
-            hint="nothing was charged; check the new price",
-        )

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from pappi.checkpoint.queries import Asking, Derived, Known, Release
+from pappi.checkpoint.queries import Derived, Known, Query, Release
 from pappi.errors import NotReleasable
 from pappi.ledger import Account, Charge, KeyState, Ledger, canonical_json
 from pappi.planning import (
@@ -64,38 +64,40 @@ def with_record(
     `sets` are the entries about sets of PPIs, as the registry has them. What is not on record may
     still follow from it, as `derive` tells.
     """
-    states = ledger.states(one.key for own in by_plan for one in own)
-    new = [one for own in by_plan for one in own if states[one.key] is KeyState.NEW]
+    releases = [release for own in by_plan for release in own]
+    states = ledger.states(release.key for release in releases)
+    new = [release for release in releases if states[release.key] is KeyState.NEW]
     # Less ε than planned may have done for these, before their own query was paid by another.
-    easy = [one for own in by_plan for one in own if one.plan.because or one.plan.total is not None]
-    charged = ledger.charged_at(one.key for one in easy)
-    earlier = [one for one in easy if one.key in charged]
+    easy = [each for each in releases if each.plan.because or each.plan.total is not None]
+    charged = ledger.charged_at(release.key for release in easy)
+    earlier = [release for release in easy if release.key in charged]
     if not new and not earlier:
         return [tuple(own) for own in by_plan]
     plans = [own[0].plan for own in by_plan if own]
     record = _Record(plans, ledger, sets, log, analyst)
     # A block that nothing was charged to, or set aside in, has nothing on record.
-    used = ledger.used(one.charge.accounts[0] for one in (*new, *earlier))
-    known: dict[tuple[str, Cell], Known | None] = {
-        (one.plan.ppi.id, one.cell): record.answer(one, charged.get(one.key))
-        if used[one.charge.accounts[0]] > ZERO
+    used = ledger.used(release.charge.accounts[0] for release in (*new, *earlier))
+    answers: dict[tuple[str, str], Known | None] = {
+        (release.plan.ppi.id, release.key): record.answer(release, charged.get(release.key))
+        if used[release.charge.accounts[0]] > ZERO
         else None
-        for one in (*new, *earlier)
+        for release in (*new, *earlier)
     }
-    for one in new:
-        if known[one.plan.ppi.id, one.cell] is None:
-            known[one.plan.ppi.id, one.cell] = derive(one)
     together: dict[str, list[Plan]] = {}
-    for one in new:
-        together.setdefault(one.key, []).append(one.plan)
+    for release in new:
+        asked = release.plan.ppi.id, release.key
+        answers[asked] = answers[asked] or derive(release)
+        together.setdefault(release.key, []).append(release.plan)
 
-    def settled(one: Release) -> Known:
-        found = known.get((one.plan.ppi.id, one.cell))
-        if found is not None or states[one.key] is not KeyState.NEW:
-            return found or one
-        members = together[one.key]
-        missing = [plan for plan in members if known[plan.ppi.id, one.cell] is None]
-        return one if len(missing) == len(members) else record.newcomer(one, members, missing)
+    def settled(release: Release) -> Known:
+        answer = answers.get((release.plan.ppi.id, release.key))
+        if answer is not None or states[release.key] is not KeyState.NEW:
+            return answer or release
+        members = together[release.key]
+        missing = [plan for plan in members if answers[plan.ppi.id, release.key] is None]
+        return (
+            release if len(missing) == len(members) else record.newcomer(release, members, missing)
+        )
 
     return [tuple(map(settled, own)) for own in by_plan]
 
@@ -131,10 +133,9 @@ class _Record:
         self._known: dict[Account, dict[str, list[_OnRecord]]] = {}
         self._members: dict[tuple[object, ...], Plan | None] = {}
         self._earlier_plans: dict[tuple[str, Epsilon], list[Plan]] = {}
-        self._alone_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._telling_plans: dict[tuple[str, Epsilon], Plan] = {}
         self._good: dict[int, bool] = {}
-        self._asking: dict[int, tuple[Plan, Asking]] = {}
+        self._queries: dict[int, tuple[Plan, Query]] = {}
         self._inputs: dict[str, tuple[str, ...]] = {}
         self._anew: dict[tuple[str, ...], Mapping[str, Plan]] = {}
 
@@ -155,18 +156,20 @@ class _Record:
         asked = asked or plan.apart or plan.epsilon
         candidates = [*self._alone(release, asked), *self._of_sets(release, asked)]
         if charged is not None:
-            released = [one for one in candidates if one.state is KeyState.RELEASED]
-            candidates = [one for one in released if one.released_at < charged]
-        for candidate in sorted(candidates, key=lambda one: one.rank(self._analyst)):
+            released = [
+                candidate for candidate in candidates if candidate.state is KeyState.RELEASED
+            ]
+            candidates = [candidate for candidate in released if candidate.released_at < charged]
+        for candidate in sorted(candidates, key=lambda candidate: candidate.rank(self._analyst)):
             read = self._plan(candidate, release)
             if read is not None and self._serves(candidate, read, plan, asked):
                 read = replace(read, total=plan.total, apart=asked)
                 return Release(read, release.cell, candidate.charge)
         return None
 
-    def _serves(self, known: _OnRecord, read: Plan, plan: Plan, asked: Epsilon) -> bool:
+    def _serves(self, candidate: _OnRecord, read: Plan, plan: Plan, asked: Epsilon) -> bool:
         """Where nobody named an ε: what decides as well, or errs hardly more, need not be paid."""
-        if not plan.because or _of_each(known.charge) >= asked.nano:
+        if not plan.because or _of_each(candidate.charge) >= asked.nano:
             return True
         if id(read) not in self._good:
             errs_alike = read.predicted_error <= _HARDLY_MORE * plan.predicted_error
@@ -178,23 +181,24 @@ class _Record:
         ppi = release.plan.ppi
         # Who names no ε may have had the usual one, before there was one by need.
         amounts = (asked, EACH) if release.plan.because else (asked,)
-        plans = [plan(ppi, each) for each in amounts for plan in (self._telling, self._planned)]
-        plans += [plan for each in amounts for plan in self._before(ppi, each)]
+        plans = [plan(ppi, amount) for amount in amounts for plan in (self._telling, self._planned)]
+        plans += [plan for amount in amounts for plan in self._before(ppi, amount)]
         others = {id(plan): plan for plan in plans if plan is not release.plan}.values()
         charges = (self._release_in(release.cell, plan).charge for plan in others)
-        yield from self._on_record([each for each in charges if each.key != release.key])
+        yield from self._on_record([charge for charge in charges if charge.key != release.key])
 
     def _of_sets(self, release: Release, asked: Epsilon) -> Iterator[_OnRecord]:
         first, total = release.charge.accounts[0], release.plan.total
         if first not in self._known:
             self._known[first] = self._in_block(first)
-        for known in self._known[first].get(_cell(release.charge), []):
-            of_all = known.charge.query.get("total")
+        in_block = self._known[first]
+        for candidate in in_block.get(_cell(release.charge), []) if in_block else []:
+            of_all = candidate.charge.query.get("total")
             named = release.plan.ppi.epsilon is not None  # who names an ε wants that
             within = total is not None and not named and (of_all or 0) >= total.nano
             unnamed = bool(release.plan.because)
-            if within or unnamed or _of_each(known.charge) >= asked.nano:
-                yield known
+            if within or unnamed or _of_each(candidate.charge) >= asked.nano:
+                yield candidate
 
     def _in_block(self, block: Account) -> dict[str, list[_OnRecord]]:
         charges: dict[str, Charge] = {}
@@ -203,8 +207,8 @@ class _Record:
                 if charge.accounts[0] == block and _is_of_a_set(charge):
                     charges.setdefault(charge.key, charge)
         cells: dict[str, list[_OnRecord]] = {}
-        for known in self._on_record(charges.values()):
-            cells.setdefault(_cell(known.charge), []).append(known)
+        for recorded in self._on_record(charges.values()):
+            cells.setdefault(_cell(recorded.charge), []).append(recorded)
         return cells
 
     def _on_record(self, charges: Iterable[Charge]) -> Iterator[_OnRecord]:
@@ -217,15 +221,19 @@ class _Record:
     # --- plans, each made once for all cells ---
 
     def _release_in(self, cell: Cell, plan: Plan) -> Release:
-        if id(plan) not in self._asking:  # the plan is kept with it, so that no other has its id
-            self._asking[id(plan)] = plan, Asking(plan, self._log)
-        return self._asking[id(plan)][1].release_in(cell, self._analyst)
+        if id(plan) not in self._queries:  # the plan is kept with it, so that no other has its id
+            self._queries[id(plan)] = plan, Query(plan, self._log)
+        return self._queries[id(plan)][1].release_in(cell, self._analyst)
 
-    def _plan(self, known: _OnRecord, release: Release) -> Plan | None:
+    def _plan(self, candidate: _OnRecord, release: Release) -> Plan | None:
         """How the PPI is read off what a charge released, if that was about it."""
-        charge, ppi, (first, *_) = known.charge, release.plan.ppi, known.charge.query["parts"]
+        charge, ppi, (first, *_) = (
+            candidate.charge,
+            release.plan.ppi,
+            candidate.charge.query["parts"],
+        )
         if first["mechanism"] == "joint":
-            return self._member(ppi, known, first["inputs"], first["settings"][0][1])
+            return self._member(ppi, candidate, first["inputs"], first["settings"][0][1])
         asked = [part["inputs"] for part in release.charge.query["parts"]]
         asked += [canonical_form(part.inputs) for part in release.plan.measurements]
         if first["inputs"] not in (*asked, [canonical_form(ppi.measure)]):
@@ -236,22 +244,22 @@ class _Record:
         return None
 
     def _member(
-        self, ppi: Ppi, known: _OnRecord, inputs: Sequence[Any], settings: str
+        self, ppi: Ppi, candidate: _OnRecord, inputs: Sequence[Any], settings: str
     ) -> Plan | None:
         """As one of a draw; of one that is yet to be made, if the catalogue has all it reads."""
-        epsilon, drawn = known.charge.amount, known.state is KeyState.RELEASED
-        written = self._inputs.get(known.charge.key)
+        epsilon, drawn = candidate.charge.amount, candidate.state is KeyState.RELEASED
+        written = self._inputs.get(candidate.charge.key)
         if written is None:
-            written = self._inputs[known.charge.key] = tuple(map(canonical_json, inputs))
+            written = self._inputs[candidate.charge.key] = tuple(map(canonical_json, inputs))
         key = (ppi.id, epsilon, *written, settings, drawn)
         if key not in self._members:
-            everyone = [self._asked[each] for each in written if each in self._asked]
+            everyone = [self._asked[measure] for measure in written if measure in self._asked]
             whole = () if drawn else everyone
             read = recorded_member(
                 ppi, epsilon, inputs, settings, self._log.public, whole, everyone
             )
             if read is not None and not drawn:
-                together = tuple(each.id for each in everyone)
+                together = tuple(member.id for member in everyone)
                 complete = len(together) == len(inputs)
                 shared = together if len(together) > 1 else ()
                 read = replace(read, together=shared) if complete else None
@@ -259,9 +267,7 @@ class _Record:
         return self._members[key]
 
     def _planned(self, ppi: Ppi, epsilon: Epsilon) -> Plan:
-        if (ppi.id, epsilon) not in self._alone_plans:
-            self._alone_plans[ppi.id, epsilon] = plan_ppi(ppi, epsilon, self._log.public)
-        return self._alone_plans[ppi.id, epsilon]
+        return plan_ppi(ppi, epsilon, self._log.public)  # which keeps it
 
     def _before(self, ppi: Ppi, epsilon: Epsilon) -> list[Plan]:
         """As it was planned by earlier rules, if they made another query of it."""
@@ -280,13 +286,15 @@ class _Record:
             self._telling_plans[ppi.id, epsilon] = plan_alone(ppi, epsilon, self._log.public)
         return self._telling_plans[ppi.id, epsilon]
 
-    def newcomer(self, one: Release, members: Sequence[Plan], missing: Sequence[Plan]) -> Release:
+    def newcomer(
+        self, release: Release, members: Sequence[Plan], missing: Sequence[Plan]
+    ) -> Release:
         """Of PPIs planned together, one that is not on record while others are, in its cell."""
         who = tuple(plan.ppi.id for plan in missing)
         if who not in self._anew:
             self._anew[who] = self._planned_anew(members, missing)
-        plan = self._anew[who][one.plan.ppi.id]
-        return self._release_in(one.cell, plan)
+        plan = self._anew[who][release.plan.ppi.id]
+        return self._release_in(release.cell, plan)
 
     def _planned_anew(self, members: Sequence[Plan], missing: Sequence[Plan]) -> Mapping[str, Plan]:
         public = self._log.public
@@ -298,7 +306,7 @@ class _Record:
 
 def _is_ranked(ppi: Ppi) -> bool:
     """Whether it has a median, percentile or distribution: by those, rules have changed."""
-    return any(each.function in _RANKED for _, each in aggregated_measures(ppi.measure))
+    return any(measure.function in _RANKED for _, measure in aggregated_measures(ppi.measure))
 
 
 def _is_of_a_set(charge: Charge) -> bool:

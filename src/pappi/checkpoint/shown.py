@@ -17,6 +17,7 @@ from pappi.checkpoint.answers import (
     Told,
     answer_of,
     bands_of,
+    by_path,
     chance_by_intervals,
     series_with,
     value_of,
@@ -386,15 +387,12 @@ class _Pair:
         return chance_by_intervals(aim.target, self.interval)
 
 
-def _released(figure: Figure) -> dict[str, tuple[int, ...]]:
-    paths = (part.path for part in figure.plan.measurements)
-    return dict(zip(paths, figure.noisy, strict=True))
-
-
 def _hidden(figure: Figure, log: LogDeclaration) -> tuple[bool, bool]:
     """Whether its value may lie below its interval, and above, for all that is known of bounds."""
-    low, high = interval_of(figure.plan, _released(figure))
-    ends = open_interval_of(figure.plan, _released(figure), (low, high), log.public.vocabulary)
+    low, high = interval_of(figure.plan, by_path(figure.plan, figure.noisy))
+    ends = open_interval_of(
+        figure.plan, by_path(figure.plan, figure.noisy), (low, high), log.public.vocabulary
+    )
     return ends[0] < low, ends[1] > high
 
 
@@ -409,7 +407,7 @@ def _uncertain(figure: Figure, confidence: float, cut: tuple[float, float]) -> U
         return None
     adds = any(isinstance(part.mechanism, ReadOffBins) for part in figure.plan.measurements)
     level = (1 + confidence) / 2 if adds else confidence
-    low, high = interval_of(figure.plan, _released(figure), level)
+    low, high = interval_of(figure.plan, by_path(figure.plan, figure.noisy), level)
     show = float(figure.plan.ppi.unit.factor)
     below, above = (show * each for each in cut)
     return Uncertain(value, low, high, *_range(figure), below, above, adds)

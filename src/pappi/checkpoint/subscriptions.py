@@ -8,10 +8,11 @@ is a list of charges to be made later, and running a subscription is asking it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 
-from pappi.checkpoint.access import Caller, ChargeRules
+from pappi.checkpoint.access import Caller, ChargeRules, Overtaken
 from pappi.checkpoint.counts import counting_on_record
 from pappi.checkpoint.derivation import Derivations
 from pappi.checkpoint.queries import (
@@ -77,16 +78,13 @@ def subscribe(
             granted=caller.only_granted,
         )
         rules = ChargeRules(ledger_session, ledger, caller, log)
-        while not _reserved(subscription, log, ledger_session, ledger, rules, anyway=anyway):
-            pass  # somebody else was charged for a part of it in the meantime: it is asked anew
-        return subscription
+        while True:
+            with suppress(Overtaken):
+                _reserve(subscription, log, ledger_session, ledger, rules, anyway=anyway)
+                return subscription
 
 
-class _Overtaken(Exception):
-    """What is to be reserved is no longer what it was when it was found out."""
-
-
-def _reserved(
+def _reserve(
     subscription: Subscription,
     log: LogDeclaration,
     ledger_session: LedgerSession,
@@ -94,33 +92,31 @@ def _reserved(
     rules: ChargeRules,
     *,
     anyway: bool,
-) -> bool:
-    """Whether it was: not if another request came first, with a part of it."""
+) -> None:
     registry = ledger_session.registry(ledger)
     releases = _releases(subscription, log, subscription.until, ledger, registry)
-    _require_blocks(releases, log)
+    if not releases:
+        raise UsageError(
+            f"that day leaves no whole {log.terms.blocks.unit} after {log.public.until}, where the "
+            "sealed time ends",
+            hint="name a later day, and use periods that blocks divide into",
+        )
     refuse_too_much(releases)
     if not anyway:
         plans = {release.plan.ppi.id: release.plan for release in releases}
-        derivations = Derivations(ledger, registry, log)
-        counted = counting_on_record(plans.values(), ledger, log, derivations)
+        counted = counting_on_record(plans.values(), Derivations(ledger, registry, log))
         refuse_telling_nothing(counted, log.public)
     act = (EntryKind.STAND, subscription_payload(subscription))
 
     def permit() -> None:
-        rules.permit()
-        latest = ledger_session.registry(ledger)
+        latest = rules.permit()
         _refuse_hoarding(subscription, len(releases), latest)
         if latest.last != registry.last:
             now = _releases(subscription, log, subscription.until, ledger, latest)
-            if [one.key for one in now] != [one.key for one in releases]:
-                raise _Overtaken
+            if [release.key for release in now] != [release.key for release in releases]:
+                raise Overtaken
 
-    try:
-        ledger.reserve([release.charge for release in releases], rules.limit, act, permit)
-    except _Overtaken:
-        return False
-    return True
+    ledger.reserve([release.charge for release in releases], rules.limit, act, permit)
 
 
 def _refuse_far(until: date, log: LogDeclaration) -> None:
@@ -260,15 +256,6 @@ def _of_figures(plan: Plan) -> Plan:
 
 def _lies_within(release: Release, first: date, until: date) -> bool:
     return all(first <= block.start and block.end <= until for block in release.cell.blocks)
-
-
-def _require_blocks(releases: Sequence[Release], log: LogDeclaration) -> None:
-    if not releases:
-        raise UsageError(
-            f"that day leaves no whole {log.terms.blocks.unit} after {log.public.until}, where the "
-            "sealed time ends",
-            hint="name a later day, and use periods that blocks divide into",
-        )
 
 
 def _require_blockwise(scope: Scope, plan: Plan) -> None:

@@ -2,9 +2,8 @@
 
 ledger     `Ledger`: charge before anything is drawn, record, replay, verify; opening one
 accounts   when a charge may be made, and how long a budget lasts
-entries    the journal's hash chain, what its entries mean, and what they add up to
+journal    its hash chain, what its entries mean and add up to, and what a database must do
 snapshots  what is kept beside the journal: signed sums, and how far it had come
-database   the contract between the rules and a database
 sqlite     the ledger in a SQLite file
 postgres   the ledger in PostgreSQL, for several servers (imported when it is used)
 """
@@ -18,14 +17,15 @@ from pappi.ledger.accounts import (
     demand,
     forecast,
 )
-from pappi.ledger.database import Journal, broken, utc_now
-from pappi.ledger.entries import (
+from pappi.ledger.journal import (
     FORMAT,
     Balance,
     ChargeRecord,
     Entry,
     EntryKind,
     Flaw,
+    Journal,
+    broken,
     cancelled_in,
     canonical_json,
     canonical_object,
@@ -36,6 +36,7 @@ from pappi.ledger.entries import (
     reformat_payload,
     reserved_in,
     standing,
+    utc_now,
     verified,
 )
 from pappi.ledger.ledger import (

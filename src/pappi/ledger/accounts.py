@@ -174,9 +174,10 @@ def shortfalls(
     for account, needed in wanted.items():
         if account not in limits and not account.is_block:
             continue
-        left = limits.get(account, ZERO) - spent.get(account, ZERO)
-        if needed > left:
-            short.append(Shortfall(account, needed, max(left, ZERO), needed - left))
+        left = limits.get(account, ZERO).nano - spent.get(account, ZERO).nano
+        if needed.nano > left:
+            missing = Epsilon(needed.nano - left)
+            short.append(Shortfall(account, needed, Epsilon(max(left, 0)), missing))
     return tuple(sorted(short, key=lambda each: each.account))
 
 

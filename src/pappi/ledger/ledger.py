@@ -50,17 +50,20 @@ from pappi.ledger.accounts import (
     distinct,
     shortfalls,
 )
-from pappi.ledger.database import DAMAGED, Clock, Journal, broken, utc_now
-from pappi.ledger.entries import (
+from pappi.ledger.journal import (
+    DAMAGED,
     FORMAT,
     LEDGERS_OWN,
     Balance,
     ChargeRecord,
+    Clock,
     Entry,
     EntryKind,
     Flaw,
+    Journal,
     KeyHistory,
     Tally,
+    broken,
     cancel_payload,
     charge_of,
     charge_payload,
@@ -72,6 +75,7 @@ from pappi.ledger.entries import (
     reserve_payload,
     reserved_in,
     result_of,
+    utc_now,
     verified,
 )
 from pappi.ledger.snapshots import Mark, MarkFile, Snapshot, keep_snapshot, read_snapshot
@@ -188,6 +192,7 @@ class Ledger:
         self._step = on_step
         self._key = key
         self._mark = mark
+        self._marked = 0  # as it was read last
         self._verified: _Verified | None = None
         self._read_charges: dict[int, tuple[Charge, ...]] = {}
 
@@ -241,10 +246,14 @@ class Ledger:
 
         Refuses a journal in which that entry has changed.
         """
-        self.require_marked()
+        mark = self._read_mark()
         entries = self._journal.entries(after.seq if after else 1)
-        if after is not None and next(entries, None) != after:
-            raise broken(self._journal.name, f"entry {after.seq} is not what it was")
+        before = None if after is None else next(entries, None)
+        self._require(mark, before)
+        if after != before:
+            raise broken(
+                self._journal.name, f"entry {after.seq if after else 1} is not what it was"
+            )
         try:
             for entry in verified(entries, after):
                 # A newer version may write into the same ledger, and its decisions must not
@@ -493,7 +502,7 @@ class Ledger:
 
     def remember(self, entry: Entry | None) -> None:
         """Mark an entry that was read: another process may have committed and not yet marked it."""
-        if self._mark is not None and entry is not None:
+        if self._mark is not None and entry is not None and entry.seq > self._marked:
             self._mark.move_on(Mark(entry.seq, entry.digest))
 
     @contextmanager
@@ -503,18 +512,29 @@ class Ledger:
         The mark then also covers what others have written before, which may be answered next.
         """
         with self._journal.writing():
-            self.require_marked()
+            self._require(self._read_mark(), self._journal.newest())
             yield
-            head = self.head()
+            newest = self._journal.newest()
         self._step(LedgerStep.UNMARKED)
-        if self._mark is not None:
-            self._mark.move_on(head)
+        if self._mark is not None and newest is not None:
+            self._mark.move_on(Mark(newest.seq, newest.digest))
 
     def require_marked(self) -> None:
         """Refuse a ledger that lacks the marked entry."""
-        # An entry is committed before it is marked, so the mark is read first.
-        if self._mark is not None:
-            self.require(self._mark.read())
+        self._require(self._read_mark())
+
+    def _read_mark(self) -> Mark | None:
+        """To be read before the journal: an entry is committed before it is marked."""
+        if self._mark is None:
+            return None
+        mark = self._mark.read()
+        self._marked = mark.seq
+        return mark
+
+    def _require(self, mark: Mark | None, present: Entry | None = None) -> None:
+        """Refuse a ledger that lacks the marked entry, which is mostly one that was just read."""
+        if mark is not None and (present is None or present.digest != mark.digest):
+            self.require(mark)
 
     def require(self, mark: Mark) -> None:
         """Refuse a ledger that lacks this entry."""
@@ -566,10 +586,11 @@ class Ledger:
         held: Mapping[Account, Epsilon] = NOTHING,
     ) -> None:
         """What is held for it already is refused only if a limit was cut below that."""
-        used = self.used(wanted)
-        for account, amount in held.items():
-            used[account] -= amount
-        if short := shortfalls(wanted, used, _limits_of(limits, wanted)):
+        bounds = _limits_of(limits, wanted)
+        used = self.used(account for account in wanted if account in bounds or account.is_block)
+        for account in used.keys() & held:
+            used[account] -= held[account]
+        if short := shortfalls(wanted, used, bounds):
             raise budget_exceeded(wanted, short)
 
     def _run_for_all(self, statement: str, rows: Sequence[tuple[object, ...]]) -> list[Any]:
@@ -754,7 +775,7 @@ def _require_act(kind: str) -> None:
     if kind in LEDGERS_OWN:
         raise ValueError(f"entries of kind {kind!r} are written by the ledger alone")
     if not is_known(kind):
-        raise ValueError(f"acts of kind {kind!r} are not named in ledger/entries.py")
+        raise ValueError(f"acts of kind {kind!r} are not named in ledger/journal.py")
 
 
 def _in_state(

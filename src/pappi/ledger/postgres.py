@@ -27,7 +27,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 from pappi.errors import LedgerBroken, LedgerUnavailable
-from pappi.ledger.database import DAMAGED, Clock, Journal, broken
+from pappi.ledger.journal import DAMAGED, Clock, Journal, broken
 
 SCHEMA = "pappi"
 _SNAPSHOT = "snapshot"
@@ -410,6 +410,7 @@ class PostgresJournal(Journal):
             self._refuse_forked()
             if self._connection.info.transaction_status is TransactionStatus.INTRANS:
                 raise RuntimeError("a transaction of the ledger inside another one")
+            self._newest = None
             try:
                 if self._identity(begin) != self._opened:
                     raise LedgerUnavailable(

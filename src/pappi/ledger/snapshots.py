@@ -24,12 +24,12 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from pappi.errors import LedgerRolledBack, LedgerUnavailable
 from pappi.ledger.accounts import Account
-from pappi.ledger.database import Journal
-from pappi.ledger.entries import Balance, Flaw, canonical_json
+from pappi.ledger.journal import Balance, Flaw, Journal, canonical_json
 from pappi.values import JSON, Epsilon
 
 # Of a snapshot's content. One of another version is ignored, and the journal added up in full.
@@ -209,6 +209,7 @@ def _pread(descriptor: int) -> list[Mark | None]:
     return [_in_slot(content[at : at + _SECTOR]) for at in range(0, _SLOTS * _SECTOR, _SECTOR)]
 
 
+@lru_cache(maxsize=16)
 def _in_slot(content: bytes) -> Mark | None:
     """What a slot holds, if it is complete."""
     try:

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pappi.errors import LedgerBroken, LedgerUnavailable
-from pappi.ledger.database import DAMAGED, Clock, Journal, broken
-from pappi.ledger.entries import Flaw
+from pappi.ledger.journal import DAMAGED, Clock, Flaw, Journal, broken
 
 # New in format 3: a ledger of an earlier format gets it when it is migrated.
 _SNAPSHOTS = """
@@ -247,6 +246,7 @@ class SqliteJournal(Journal):
             self._refuse_forked()
             self._refuse_nested()
             self._connection.execute(begin)
+            self._newest = None
             try:
                 # Checked after waiting for the lock, as the file may have been replaced meanwhile:
                 # what is written into a file without a name is lost.

@@ -28,7 +28,7 @@ _RELEASED: Columns = {
     "interval_confidence": "interval.confidence",
     "cases": "cases",
     "verdict": "verdict",
-    "chance_met": "probability_met",
+    "probability_met": "probability_met",
     "ceiling": "ceiling",
     "band": "bands",
     "guarantee_epsilon": "guarantee.epsilon",
@@ -54,7 +54,7 @@ _SMOOTHED: Columns = {
     "smoothed_high": "smoothed.interval.high",
     "smoothed_confidence_of_all": "smoothed.interval.confidence",
     "smoothed_verdict": "smoothed.verdict",
-    "smoothed_chance_met": "smoothed.probability_met",
+    "smoothed_probability_met": "smoothed.probability_met",
     "smoothed_band": "smoothed.bands",
 }
 _SET_AND_RECORD: Columns = {

@@ -238,7 +238,7 @@ class Addressed:
 # A reply is held back until a whole multiple of the grid after the request's arrival, whether
 # it is an answer or a refusal. How long the work took shows only in how many steps of the grid
 # it needed. This narrows the channel; it does not close it. What goes on record meanwhile, where
-# other requests see it, keeps to the same grid from the charge on (`checkpoint/pace.py`).
+# other requests see it, keeps to the same grid from the charge on (`checkpoint/session.py`).
 
 
 class OnTheGrid:

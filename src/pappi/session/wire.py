@@ -64,11 +64,10 @@ class WireShape:
 
 # The colours as a phrase, "green, amber or red", for people; programs read `bands`.
 _BANDS = {"band": (str | None, lambda judged: bands_text(judged.bands) or None)}
-_CHANCE = {"probability_met": "chance_met"}
 SHAPES: Mapping[type, WireShape] = {
     # What smoothing needs stays with the service, which smooths for its clients.
-    Answer: WireShape(_CHANCE, left_out=frozenset({"likelihood", "hidden"}), computed=_BANDS),
-    Smoothed: WireShape(_CHANCE, computed=_BANDS),
+    Answer: WireShape(left_out=frozenset({"likelihood", "hidden"}), computed=_BANDS),
+    Smoothed: WireShape(computed=_BANDS),
     Series: WireShape(renamed={"rehearsed": "rehearsal"}),
     ShownTarget: WireShape(brief=frozenset({"tolerated"})),
     Quote: WireShape(computed={"margin": (float | None, attrgetter("margin"))}),

@@ -56,7 +56,7 @@ class Beyond:
 
     A case lies beyond if any of its values does; `measures` is how many bounded values a case
     has. A verdict is about the cases as they are: their mean or sum may lie up to `below` under
-    and `above` over the interval of the answer, in its unit. `checkpoint.clipping` says how far
+    and `above` over the interval of the answer, in its unit. `checkpoint.answers` says how far
     is assumed. A side that bounds cannot clip has 0.
     """
 

@@ -64,7 +64,7 @@ class Grid:
             raise ValueError(f"a grid of {self.count} {self.unit}s never moves on")
 
     def periods(self, first: date, until: date) -> tuple[Period, ...]:
-        return tuple(self.walk(first, until))
+        return _periods(self, first, until)
 
     def walk(self, first: date, until: date) -> Iterator[Period]:
         """The periods of the grid that contain a day of [first, until), one after the other."""
@@ -106,6 +106,12 @@ class Grid:
         return f"every {self.unit}" if self.count == 1 else f"every {self.count} {self.unit}s"
 
 
+@lru_cache(maxsize=64)
+def _periods(grid: Grid, first: date, until: date) -> tuple[Period, ...]:
+    """A log's blocks are asked for several times in every request."""
+    return tuple(grid.walk(first, until))
+
+
 @dataclass(frozen=True, slots=True)
 class Horizon:
     """The days a log is declared to cover, [first, until), and how they are cut into blocks."""
@@ -123,8 +129,8 @@ class Horizon:
     @property
     def covered(self) -> Period:
         """All blocks that contain a day of the log."""
-        blocks = self.blocks.periods(self.first, self.until)
-        return Period(blocks[0].start, blocks[-1].end)
+        (last,) = self.blocks.periods(self.until - timedelta(days=1), self.until)
+        return Period(self.blocks.start_of(self.first), last.end)
 
 
 def zone_called(name: str) -> ZoneInfo:
