@@ -9,7 +9,7 @@ one thread each: two threads in one range would have to put their cases together
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from sqlglot import exp
 
 from pappi.engine.bases import ORDER, Calendars
@@ -29,6 +30,7 @@ from pappi.engine.expressions import (
     filled_query,
     table_named,
 )
+from pappi.engine.folding import Folded
 from pappi.engine.query import CaseQuery, Engine, written
 from pappi.engine.table import Column, Scan, Texts
 from pappi.store import open_beside, open_readonly
@@ -89,10 +91,11 @@ class Duck:
                 _WORKED, lambda: query.around(query.bases.with_working_time(_every_folded()))
             )
             return {**self._columns_of(folded, worked)}
-        columns = {name: _unfolded(folded, column) for name, column in query.folded.items()}
+        columns = {name: _unfolded(folded[column], name) for name, column in query.folded.items()}
         if query.derived:
             formulas = query.written(_FOLDED, lambda: query.formulas(_every_folded()))
-            columns |= self._columns_of(folded, formulas)
+            inputs = {name: folded[name] for name in (ORDER, *query.in_formulas)}
+            columns |= self._columns_of(inputs, formulas)
         return columns
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
@@ -138,8 +141,12 @@ class Duck:
         row = self.row(filled_query(_START, log=table_named(table), at=at))
         return int(row[0]) if row else None
 
-    def _columns_of(self, folded: pa.Table, query: str) -> dict[str, Column]:
-        self._connection.register(_FOLDED, folded)
+    def _columns_of(self, folded: Folded, query: str) -> dict[str, Column]:
+        table = {
+            name: pa.chunked_array([_with_nulls(each) for each in chunks])
+            for name, chunks in folded.items()
+        }
+        self._connection.register(_FOLDED, pa.table(table))
         return self._columns(query, WHOLE)
 
     def _columns(self, query: str, rows: Mapping[str, int]) -> dict[str, Column]:
@@ -157,16 +164,21 @@ def _every_folded() -> exp.Select:
     return filled_query("SELECT * FROM :folded", folded=table_named(_FOLDED))
 
 
-def _unfolded(folded: pa.Table, name: str) -> Column | Texts:
+def _with_nulls(values: NDArray[Any] | pa.Array) -> pa.Array:
+    return pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
+
+
+def _unfolded(chunks: Sequence[NDArray[Any] | pa.Array], name: str) -> Column | Texts:
     """A column as queries give it: numbers are floats, and NaN if they are missing."""
-    column = folded.column(name)
+    if isinstance(chunks[0], np.ndarray):
+        dtype = np.int64 if name == ORDER else np.float64
+        return np.concatenate(chunks, dtype=dtype, casting="unsafe")
+    column = pa.chunked_array(chunks)
     if pa.types.is_dictionary(column.type):
         return column.unify_dictionaries().combine_chunks()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return column.cast(pa.large_string())
-    if name != ORDER:
-        column = column.cast(pa.float64())
-    return np.asarray(column.to_numpy())
+    if pa.types.is_boolean(column.type):
+        return np.asarray(column.cast(pa.float64()).to_numpy())
+    return column.cast(pa.large_string())
 
 
 def _with_gaps(column: Column) -> Column:

@@ -14,7 +14,7 @@ Times within a case never fall, and events without one are its last; what is mis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -59,6 +59,9 @@ Mark: TypeAlias = EventCondition | Expression
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
+
+Folded = Mapping[str, Sequence[NDArray[Any] | pa.Array]]
+"""Columns as they were folded, batch after batch: numbers are arrays, in which NaN is missing."""
 
 NONE = -1
 """The place of what a case does not have."""
@@ -138,13 +141,13 @@ class Folding:
             copy=False,
         ).from_(source.events(), copy=False)
 
-    def cases(self, events: pa.RecordBatchReader) -> pa.Table:
+    def cases(self, events: pa.RecordBatchReader) -> Folded:
         """One row for each case, with the columns that `Bases.select` has."""
         folded = [_Folder(self, batch).cases() for batch in _whole_cases(events)]
         if not folded:
             no_event = pa.RecordBatch.from_pylist([], schema=events.schema)
             folded = [_Folder(self, no_event).cases()]
-        return pa.Table.from_batches(folded)
+        return {name: [batch[name] for batch in folded] for name in folded[0]}
 
     def _mark(self, mark: Mark) -> exp.Expr:
         """As a byte, which is 0 if nothing is known: so it is an array as it comes."""
@@ -234,15 +237,15 @@ class _Folder:
         self._timed = None if self._times.dtype.kind == "i" else ~np.isnan(self._times)
         self._hits: dict[tuple[str | None, bool], Hits] = {}
 
-    def cases(self) -> pa.RecordBatch:
-        columns: dict[str, pa.Array] = {
-            ANCHOR: _missing_as_null(self._anchor()),
-            ORDER: pa.array(_array(self._events, FIRST_POSITION)[self._cases.starts]),
+    def cases(self) -> dict[str, NDArray[Any] | pa.Array]:
+        columns: dict[str, NDArray[Any] | pa.Array] = {
+            ANCHOR: self._anchor(),
+            ORDER: _array(self._events, FIRST_POSITION)[self._cases.starts],
         }
         columns.update(self._who())
         for step in self._folding.steps:
             columns.update(self._folded(step))
-        return pa.RecordBatch.from_pydict(columns)
+        return columns
 
     def _anchor(self) -> NDArray[Any]:
         if self._folding.anchor is CaseBorder.START:
@@ -273,14 +276,14 @@ class _Folder:
             return first
         return np.where(Hits.of(differs, self._cases).counts == 0, first, NONE)
 
-    def _folded(self, step: _Step) -> Iterator[tuple[str, pa.Array]]:
+    def _folded(self, step: _Step) -> Iterator[tuple[str, NDArray[Any] | pa.Array]]:
         match step.part:
             case CountMeasure():
-                yield step.name, pa.array(self._found(step.marks[0]).counts)
+                yield step.name, self._found(step.marks[0]).counts
             case ConditionMeasure():
-                yield step.name, pa.array(self._found(step.marks[0]).counts > 0)
+                yield step.name, self._found(step.marks[0]).counts > 0
             case StateMeasure():
-                yield step.name, pa.array(self._state(*step.marks))
+                yield step.name, self._state(*step.marks)
             case DataMeasure(pick=pick):
                 if step.value is None:
                     raise AssertionError("an attribute was not read")
@@ -288,12 +291,14 @@ class _Folder:
                 places = self._places(column, pick, *step.marks)
                 if step.value.keys:
                     yield step.name, self._keys(column, step.value.keys, places)
+                elif pa.types.is_floating(self._events.schema.field(column).type):
+                    yield step.name, picked(_array(self._events, column), places)
                 else:
                     yield step.name, _taken(self._events, column, places)
             case TimeMeasure(cycles=None):
                 yield from self._elapsed(step.part, step.name, *step.marks)
             case TimeMeasure():
-                yield step.name, _missing_as_null(self._cycles(step.part, *step.marks))
+                yield step.name, self._cycles(step.part, *step.marks)
 
     def _state(self, holds: str | None, among: str | None) -> Mask:
         judged = self._cases.ends if among is None else self._found(among).last
@@ -329,7 +334,7 @@ class _Folder:
 
     def _elapsed(
         self, part: TimeMeasure, name: str, starting: str | None, ending: str | None
-    ) -> Iterator[tuple[str, pa.Array]]:
+    ) -> Iterator[tuple[str, Floats]]:
         starts, ends = (self._found(mark, timed=True) for mark in (starting, ending))
         start = starts.first if part.start_pick is Pick.FIRST else starts.last
         first = part.end_pick is Pick.FIRST
@@ -337,10 +342,10 @@ class _Folder:
         begun, ended = picked(self._times, start), picked(self._times, end)
         bases = self._folding.bases
         if bases.is_span(part):
-            yield bases.own("start", part), _missing_as_null(begun)
-            yield bases.own("end", part), _missing_as_null(ended)
+            yield bases.own("start", part), begun
+            yield bases.own("end", part), ended
         else:
-            yield name, _missing_as_null(ended - begun)
+            yield name, ended - begun
 
     def _cycles(
         self, part: TimeMeasure, starting: str | None, ending: str | None
@@ -385,10 +390,6 @@ def _mask(known: pa.Array) -> Mask:
 def _taken(events: pa.RecordBatch, name: str, places: Places) -> pa.Array:
     """What a column has at places; null for none."""
     return events.column(name).take(pa.array(places, mask=places == NONE))
-
-
-def _missing_as_null(values: NDArray[Any]) -> pa.Array:
-    return pa.array(values, from_pandas=True)
 
 
 # --- places of events ----------------------------------------------------------------
@@ -452,10 +453,12 @@ class Hits:
         return self._at(following, (start != NONE) & (following < self.up_to))
 
     def _at(self, which: NDArray[Any], there: Mask | None = None) -> Places:
-        places = np.full(self.up_to.size, NONE, dtype=np.intp)
-        (has,) = (self.up_to > self.before if there is None else there).nonzero()
-        places[has] = self.places[which[has]]
-        return places
+        if not self.places.size:
+            return np.full(self.up_to.size, NONE, dtype=np.intp)
+        if there is None:
+            there = self.up_to > self.before
+        # What is not there is looked up too, at the nearest place, and left out afterwards.
+        return np.where(there, self.places.take(which, mode="clip"), NONE)
 
 
 def begins(numbers: NDArray[Any]) -> Mask:
@@ -467,10 +470,9 @@ def begins(numbers: NDArray[Any]) -> Mask:
 
 def picked(values: NDArray[Any], places: Places) -> Floats:
     """What stands at places; NaN for none."""
-    chosen = np.full(places.size, np.nan)
-    (there,) = (places != NONE).nonzero()
-    chosen[there] = values[places[there]]
-    return chosen
+    if not values.size:
+        return np.full(places.size, np.nan)
+    return np.where(places != NONE, values.take(places, mode="clip"), np.nan)
 
 
 def in_order(start: Places, end: Places) -> Places:

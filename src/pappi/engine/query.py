@@ -108,6 +108,12 @@ class CaseQuery:
         return tuple(n for n, measure in measures if isinstance(measure, DerivedSingleInstance))
 
     @cached_property
+    def in_formulas(self) -> frozenset[str]:
+        """The columns of base measures that formulas are over."""
+        parts = {part for number in self.derived for part in _parts(self.measures[number])}
+        return frozenset(self._columns.names[part] for part in parts & self.bases.names.keys())
+
+    @cached_property
     def folded(self) -> Mapping[str, str]:
         """What is as it was folded: the name it goes by, and that of its column."""
         names = {ANCHOR: ANCHOR, ORDER: ORDER} if self.placed else {ANCHOR: ANCHOR}
@@ -126,13 +132,11 @@ class CaseQuery:
         """How the base measures are had from events in order, unless only a query can."""
         if not foldable(self.bases):
             return None
-        in_formulas = {
-            part
-            for measure in self.measures
-            if isinstance(measure, DerivedSingleInstance)
-            for part in _parts(measure)
+        keys = {
+            part: keys
+            for part, keys in self.keys.items()
+            if self._columns.names.get(part) not in self.in_formulas
         }
-        keys = {part: keys for part, keys in self.keys.items() if part not in in_formulas}
         return Folding.of(self.bases, self.anchor, self.identify, keys)
 
     @cached_property

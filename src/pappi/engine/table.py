@@ -123,10 +123,15 @@ class CaseTable:
         return (self.who.hashes(_BUCKETS) % np.uint64(count)).astype(np.int64)
 
     def split(self, periods: Sequence[Period], zone: ZoneInfo) -> dict[Period, CaseTable]:
-        """The cases of each period, by their anchor; periods are disjoint and in order.
+        """The cases of each period, by their anchor; periods are disjoint and in order."""
+        return _gathered([(self, *self._rows_of(periods, zone))], periods)
 
-        One stable sort puts the cases of a period next to each other, so that a period
-        is a slice, and costs nothing per column.
+    def _rows_of(
+        self, periods: Sequence[Period], zone: ZoneInfo
+    ) -> tuple[NDArray[np.intp], list[int]]:
+        """The rows of each period, those of a period next to each other, and where it begins.
+
+        One stable sort finds them all. What lies in no period stands before the first.
         """
         borders = np.array([period.borders_us(zone) for period in periods], dtype=np.float64)
         number = _last_at_most(borders[:, 0], self.anchor_us)
@@ -134,11 +139,7 @@ class CaseTable:
         number[~(self.anchor_us < borders[number, 1])] = -1
         order = np.argsort(number, kind="stable")
         cuts = np.searchsorted(number[order], np.arange(len(periods) + 1))
-        gathered = self._rows(order)
-        return {
-            period: gathered._rows(slice(cuts[index], cuts[index + 1]))  # noqa: SLF001
-            for index, period in enumerate(periods)
-        }
+        return order, cuts.tolist()
 
     def within(self, period: Period, zone: ZoneInfo) -> CaseTable:
         """The cases whose anchors lie in a period."""
@@ -389,44 +390,55 @@ def _read(scope: Scope) -> Iterator[SingleInstance]:
 
 
 def cases_in(
-    cases: CaseTable, scope: Scope, periods: Sequence[Period], horizon: Horizon, zone: ZoneInfo
+    tables: Sequence[CaseTable],
+    scope: Scope,
+    periods: Sequence[Period],
+    horizon: Horizon,
+    zone: ZoneInfo,
 ) -> dict[Period, CaseTable]:
-    """The cases of each period; periods are disjoint and in order.
+    """The cases of each period, from one table or several; periods are disjoint and in order.
 
     Only cases of the log's own blocks, whatever periods reach beyond them: a case that lies
     outside is not sealed yet, and would count again in the block it comes to lie in.
     """
-    covered = cases.within(horizon.covered, zone)
+    covered = [table.within(horizon.covered, zone) for table in tables]
     if scope.anchor is not None:
-        covered = covered.anchored(anchor_time(scope.anchor))
+        covered = [table.anchored(anchor_time(scope.anchor)) for table in covered]
     if scope.last_cases is None:
-        return covered.split(periods, zone)
+        return _gathered([(table, *table._rows_of(periods, zone)) for table in covered], periods)  # noqa: SLF001
     (period,) = periods
-    candidates = covered.within(period, zone)
+    candidates = CaseTable.joined(covered).within(period, zone)
     if scope.cases is not None:
         candidates = candidates.where(scope.cases)
     return {period: candidates.latest(scope.last_cases)}
 
 
-def batches_in(
-    batches: Iterable[CaseTable],
-    wanted: Mapping[Scope, Sequence[Period]],
-    horizon: Horizon,
-    zone: ZoneInfo,
-) -> dict[Scope, dict[Period, CaseTable]]:
-    """The cases of each scope and period, from batches in which every case stands for itself.
+def _gathered(
+    tables: Sequence[tuple[CaseTable, NDArray[np.intp], list[int]]], periods: Sequence[Period]
+) -> dict[Period, CaseTable]:
+    """The cases of each period, from tables with the rows of each and where these begin."""
+    first = tables[0][0]
+    found = {}
+    for number, period in enumerate(periods):
+        parts = [(table, rows[cuts[number] : cuts[number + 1]]) for table, rows, cuts in tables]
+        who = [table.who.rows(rows) for table, rows in parts if table.who]
+        found[period] = CaseTable(
+            _taken([(table.anchor_us, rows) for table, rows in parts]),
+            {
+                each: _taken([(table.columns[each], rows) for table, rows in parts])
+                for each in first.columns
+            },
+            Who.joined(who) if who else None,
+        )
+    return found
 
-    So none of these scopes takes the latest cases only. Each batch is taken apart at once: the
-    whole table is never in memory beside its parts.
-    """
-    parts_of: dict[Scope, dict[Period, list[CaseTable]]] = {
-        scope: {period: [] for period in periods} for scope, periods in wanted.items()
-    }
-    for batch in batches:
-        for scope, periods in wanted.items():
-            for period, cases in cases_in(batch, scope, periods, horizon, zone).items():
-                parts_of[scope][period].append(cases)
-    return {
-        scope: {period: CaseTable.joined(parts) for period, parts in by_period.items()}
-        for scope, by_period in parts_of.items()
-    }
+
+def _taken(parts: Sequence[tuple[Column, NDArray[np.intp]]]) -> Column:
+    """Rows of columns one after the other, written once."""
+    columns, rows = zip(*parts, strict=True)
+    taken = np.empty(sum(some.size for some in rows), dtype=np.result_type(*columns))
+    end = 0
+    for column, some in parts:
+        start, end = end, end + some.size
+        column.take(some, out=taken[start:end], mode="clip")  # no row is out of bounds
+    return taken
