@@ -417,28 +417,40 @@ def _gathered(
     tables: Sequence[tuple[CaseTable, NDArray[np.intp], list[int]]], periods: Sequence[Period]
 ) -> dict[Period, CaseTable]:
     """The cases of each period, from tables with the rows of each and where these begin."""
-    first = tables[0][0]
+    rows_of = [[rows[start:end] for start, end in pairwise(cuts)] for _, rows, cuts in tables]
+    anchors = _taken([table.anchor_us for table, *_ in tables], rows_of)
+    columns = {
+        measure: _taken([table.columns[measure] for table, *_ in tables], rows_of)
+        for measure in tables[0][0].columns
+    }
     found = {}
     for number, period in enumerate(periods):
-        parts = [(table, rows[cuts[number] : cuts[number + 1]]) for table, rows, cuts in tables]
-        who = [table.who.rows(rows) for table, rows in parts if table.who]
+        who = [
+            table.who.rows(rows[number])
+            for (table, *_), rows in zip(tables, rows_of, strict=True)
+            if table.who
+        ]
         found[period] = CaseTable(
-            _taken([(table.anchor_us, rows) for table, rows in parts]),
-            {
-                each: _taken([(table.columns[each], rows) for table, rows in parts])
-                for each in first.columns
-            },
+            anchors[number],
+            {measure: column[number] for measure, column in columns.items()},
             Who.joined(who) if who else None,
         )
     return found
 
 
-def _taken(parts: Sequence[tuple[Column, NDArray[np.intp]]]) -> Column:
-    """Rows of columns one after the other, written once."""
-    columns, rows = zip(*parts, strict=True)
-    taken = np.empty(sum(some.size for some in rows), dtype=np.result_type(*columns))
-    end = 0
-    for column, some in parts:
-        start, end = end, end + some.size
-        column.take(some, out=taken[start:end], mode="clip")  # no row is out of bounds
+def _taken(
+    columns: Sequence[Column], rows_of: Sequence[Sequence[NDArray[np.intp]]]
+) -> list[Column]:
+    """The rows of each period, those of one column after those of another, written once.
+
+    Column by column, each of which is in the caches then.
+    """
+    sizes = np.sum([[rows.size for rows in each] for each in rows_of], axis=0)
+    taken = [np.empty(size, dtype=np.result_type(*columns)) for size in sizes]
+    ends = [0] * len(taken)
+    for column, rows in zip(columns, rows_of, strict=True):
+        for number, some in enumerate(rows):
+            start, ends[number] = ends[number], ends[number] + some.size
+            # No row is out of bounds.
+            column.take(some, out=taken[number][start : ends[number]], mode="clip")
     return taken
