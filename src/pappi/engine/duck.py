@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -19,12 +20,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sqlglot import exp
 
-from pappi.engine.bases import ORDER, Calendars
+from pappi.engine.bases import ORDER, PERSON, Calendars
 from pappi.engine.expressions import (
+    CASE_ID,
     FIRST,
+    FIRST_POSITION,
     UNTIL,
     Source,
     filled_query,
@@ -33,7 +37,7 @@ from pappi.engine.expressions import (
 from pappi.engine.folding import Folded
 from pappi.engine.query import CaseQuery, Engine, written
 from pappi.engine.table import Column, Scan, Texts
-from pappi.store import open_beside, open_readonly
+from pappi.store import CASES, PERSONS, knows_cases, of_persons, open_beside, open_readonly
 
 if TYPE_CHECKING:
     import duckdb
@@ -48,6 +52,10 @@ EVENTS_PER_BATCH = 2**16
 WHOLE: Mapping[str, int] = {}
 _ENDS = 'SELECT MIN("pos"), MAX("pos") FROM :log'
 _START = 'SELECT "first_pos" FROM :log WHERE "pos" = :at'
+_STORED = 'SELECT "part", "first_pos", "case_id", "person" FROM :stored'
+_WITHIN = f'{_STORED} WHERE "first_pos" >= :{FIRST} AND "first_pos" < :{UNTIL}'
+_SIZES = 'SELECT "part", COUNT(*) AS "size" FROM :stored GROUP BY "part" ORDER BY "part"'
+_NAMES = 'SELECT "person" FROM :stored ORDER BY "part", "number"'
 _FOLDED, _WORKED = "folded cases", "worked cases"
 
 T = TypeVar("T")
@@ -70,15 +78,21 @@ class Duck:
         connection: duckdb.DuckDBPyConnection,
         calendars: Calendars,
         rows: Mapping[str, int] = WHOLE,
+        persons: dict[str, _Persons] | None = None,
     ) -> None:
         self._connection = connection
         self._calendars = calendars
         self._rows = rows
+        self._persons = {} if persons is None else persons
         for days in calendars.values():
             connection.register(days.name, days.arrow())
 
     def cases(self, query: CaseQuery, source: Source) -> Scan:
         folding = query.folding if source.in_order else None
+        person = query.identify.person if query.identify else None
+        if folding and person is not None and knows_cases(self._connection, person):
+            cases = self.cases(query.anonymous, source)
+            return cases | self._who(person, cases[ORDER])
         if folding is None:
             return {
                 **self._columns(query.written(source, lambda: query.select(source)), self._rows)
@@ -97,6 +111,22 @@ class Duck:
             inputs = {name: folded[name] for name in (ORDER, *query.in_formulas)}
             columns |= self._columns_of(inputs, formulas)
         return columns
+
+    def _who(self, person: str, places: Column) -> Scan:
+        """Who the cases at these places are, as they are stored."""
+        if person not in self._persons:
+            self._persons[person] = _Persons.of(
+                self._all(_SIZES, PERSONS, person), partial(self._all, _NAMES, PERSONS, person)
+            )
+        stored = self._all(_WITHIN if self._rows else _STORED, CASES, person, self._rows)
+        if not np.array_equal(stored[FIRST_POSITION].to_numpy(), places):
+            raise LookupError("the cases of a log are not those of its events")
+        return {CASE_ID: stored[CASE_ID], PERSON: self._persons[person].numbers(stored)}
+
+    def _all(self, query: str, what: str, person: str, rows: Mapping[str, int] = WHOLE) -> pa.Table:
+        borders = {name: exp.Placeholder(this=name) for name in rows}
+        read = filled_query(query, stored=table_named(of_persons(what, person)), **borders)
+        return self._connection.sql(written(read), params=dict(rows)).to_arrow_table()
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         """The columns of a result: NaN is a missing number, None a missing text."""
@@ -117,7 +147,7 @@ class Duck:
 
         def read_apart(rows: Mapping[str, int]) -> T:
             with open_beside(self._connection) as own:
-                return read(Duck(own, self._calendars, rows), source)
+                return read(Duck(own, self._calendars, rows, self._persons), source)
 
         with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as pool:
             yield from pool.map(read_apart, ranges)
@@ -158,6 +188,34 @@ class Duck:
         result = self._connection.sql(query, params=dict(self._rows))
         with result.to_arrow_reader(EVENTS_PER_BATCH) as batches:
             yield batches
+
+
+@dataclass(frozen=True, slots=True)
+class _Persons:
+    """The numbers of the persons of a log, which are others in each of its parts."""
+
+    begins: NDArray[np.int64]
+    """Where the persons of each part begin among those of all."""
+    known: NDArray[np.int64] | None
+    """The number of each of them in the log; None where there is one part."""
+
+    @classmethod
+    def of(cls, sizes: pa.Table, names: Callable[[], pa.Table]) -> _Persons:
+        part, size = (sizes[name].to_numpy() for name in ("part", "size"))
+        begins = np.zeros(int(part.max(initial=0)) + 1, dtype=np.int64)
+        begins[part] = np.cumsum(size) - size
+        if part.size < 2:
+            return cls(begins, None)
+        coded = names()["person"].combine_chunks().dictionary_encode()
+        return cls(begins, coded.indices.to_numpy().astype(np.int64))
+
+    def numbers(self, cases: pa.Table) -> pa.Array:
+        """For each case that of its person; null for none."""
+        own = pc.fill_null(cases["person"], -1).to_numpy()
+        if self.known is None:
+            return pa.array(own, mask=own < 0)
+        there = self.begins.take(cases["part"].to_numpy(), mode="clip") + own
+        return pa.array(self.known.take(there, mode="clip"), mask=own < 0)
 
 
 def _every_folded() -> exp.Select:

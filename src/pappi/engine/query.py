@@ -8,7 +8,7 @@ them are computed in the SELECT around it. An `Engine` runs the query where even
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Protocol, TypeVar
@@ -100,6 +100,11 @@ class CaseQuery:
         outputs = (alias(columns.output(self.measures[index]), f"m{index}") for index in which)
         select = exp.select(*besides, *outputs, copy=False)
         return select.from_(query.subquery("cases", copy=False), copy=False)
+
+    @cached_property
+    def anonymous(self) -> CaseQuery:
+        """The same without who the cases are, in whose place is where they stand."""
+        return replace(self, identify=None, placed=True)
 
     @cached_property
     def derived(self) -> tuple[int, ...]:

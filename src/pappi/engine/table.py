@@ -248,6 +248,7 @@ class Who:
 
     every_case_id: Texts
     every_person: Texts | None
+    """A text, or a number, that is the same for the same person and only then."""
     key: bytes = field(repr=False)
     picked: NDArray[np.intp] | None = None
     """Which of them: what nothing asks for is not copied with every part of a table."""
@@ -285,7 +286,10 @@ class Who:
         """The same number for the same person, and only then; -1 for none."""
         if self.every_person is None:
             raise LookupError("the cases of persons were read without their persons")
-        coded = in_one([self._picked_of(self.every_person)]).dictionary_encode()
+        persons = in_one([self._picked_of(self.every_person)])
+        if pa.types.is_integer(persons.type):
+            return np.asarray(pc.fill_null(persons, -1).to_numpy())
+        coded = persons.dictionary_encode()
         numbers = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in coded.chunks]
         return np.concatenate([*numbers, np.empty(0, dtype=np.int64)])
 
@@ -317,7 +321,7 @@ class Who:
 def in_one(texts: Sequence[Texts]) -> Texts:
     """Texts one after the other; none of them is copied."""
     chunks = (each.chunks if isinstance(each, pa.ChunkedArray) else [each] for each in texts)
-    return pa.chunked_array(chain.from_iterable(chunks), pa.large_string())
+    return pa.chunked_array(chain.from_iterable(chunks), texts[0].type)
 
 
 def _last_at_most(
