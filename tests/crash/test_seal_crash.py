@@ -240,7 +240,8 @@ def test_so_is_a_seal_that_unites_parts(
 
 @pytest.mark.parametrize("step", ["events", "added"])
 def test_so_is_a_seal_whose_part_is_without_its_persons(tmp_path: Path, step: str) -> None:
-    fed = Declared(tmp_path, unit=PrivacyUnit("customer", 2)).create()
+    fed = Declared(tmp_path, unit=PrivacyUnit("customer", 2))
+    fed.create()
     fed.keep(fed.log)
     for number, until in enumerate((FEBRUARY, MARCH)):
         at = us(FEBRUARY if number else JANUARY)

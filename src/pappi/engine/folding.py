@@ -68,6 +68,7 @@ NONE = -1
 KeysOf = Mapping[DataMeasure, tuple[str, ...]]
 """Texts that cases are grouped by: which values are told apart, all others being alike."""
 _FIRST_KEY = 2
+_MOST_CODES = 255
 
 
 def foldable(bases: Bases) -> bool:
@@ -106,6 +107,8 @@ class Folding:
     anchor: CaseBorder
     identify: Identify | None
     marks: Mapping[Mark, str]
+    codes: Mapping[str, tuple[str, int]]
+    """Marks that come as one column, as no two of them hold at once: its name, and which it is."""
     values: Mapping[_Value, str]
     steps: tuple[_Step, ...]
 
@@ -128,14 +131,15 @@ class Folding:
         )
         data = dict.fromkeys(step.value for step in steps if step.value)
         values = {value: f"value {n}" for n, value in enumerate(data)}
-        return cls(bases, anchor, identify, marks, values, steps)
+        codes = _codes({name: _holds(bases, mark) for mark, name in marks.items()})
+        return cls(bases, anchor, identify, marks, codes, values, steps)
 
     def events(self, source: Source) -> exp.Select:
         """What has to be known of each event, in the order of their positions."""
         return exp.select(
             column_named(FIRST_POSITION),
             TIME.copy(),
-            *(alias(self._mark(mark), name) for mark, name in self.marks.items()),
+            *self._marks(),
             *(alias(self._value(value), name) for value, name in self.values.items()),
             *(self._who() if self.identify else ()),
             copy=False,
@@ -149,16 +153,17 @@ class Folding:
             folded = [_Folder(self, no_event).cases()]
         return {name: [batch[name] for batch in folded] for name in folded[0]}
 
-    def _mark(self, mark: Mark) -> exp.Expr:
-        """As a byte, which is 0 if nothing is known: so it is an array as it comes."""
-        occurrences = self.bases.occurrences
-        if isinstance(mark, EventCondition):
-            holds = occurrences.holds(mark)
-        else:
-            holds = occurrences.true_at(mark)
-        one, zero = exp.Literal.number(1), exp.Literal.number(0)
-        chosen = exp.Case(ifs=[exp.If(this=holds, true=one)], default=zero)
-        return exp.Cast(this=chosen, to=exp.DType.UTINYINT.into_expr())
+    def _marks(self) -> Iterator[exp.Expr]:
+        """As bytes, which are 0 if nothing is known: so they are arrays as they come."""
+        together: dict[str, list[exp.If]] = {}
+        for mark, name in self.marks.items():
+            column, number = self.codes.get(name, (name, 1))
+            true = exp.Literal.number(number)
+            branches = together.setdefault(column, [])
+            branches.append(exp.If(this=_holds(self.bases, mark), true=true))
+        for column, branches in together.items():
+            chosen = exp.Case(ifs=branches, default=exp.Literal.number(0))
+            yield alias(exp.Cast(this=chosen, to=exp.DType.UTINYINT.into_expr()), column)
 
     def _value(self, value: _Value) -> exp.Expr:
         column, kind = event_column(self.bases.vocabulary, value.attribute)
@@ -172,6 +177,30 @@ class Folding:
         yield alias(when(begins, column_named(CASE_ID)), CASE_ID)
         if self.identify is not None and self.identify.person is not None:
             yield alias(as_text(self.bases.vocabulary, self.identify.person), PERSON)
+
+
+def _holds(bases: Bases, mark: Mark) -> exp.Expr:
+    occurrences = bases.occurrences
+    return (
+        occurrences.holds(mark) if isinstance(mark, EventCondition) else occurrences.true_at(mark)
+    )
+
+
+def _codes(marks: Mapping[str, exp.Expr]) -> dict[str, tuple[str, int]]:
+    """The marks that say which of several texts an attribute is: so it is looked at once."""
+    texts: dict[str, dict[str, list[str]]] = {}
+    for name, holds in marks.items():
+        if isinstance(holds, exp.EQ):
+            column, text = holds.this.unnest(), holds.expression.unnest()
+            if isinstance(column, exp.Column) and isinstance(text, exp.Literal) and text.is_string:
+                texts.setdefault(column.name, {}).setdefault(text.this, []).append(name)
+    return {
+        name: (f"codes {column}", number)
+        for column, (_, by_text) in enumerate(texts.items())
+        for number, names in enumerate(by_text.values(), start=1)
+        for name in names
+        if len(by_text) > 1 and number <= _MOST_CODES
+    }
 
 
 def _key_numbered(text: exp.Expr, keys: tuple[str, ...]) -> exp.Expr:
@@ -375,6 +404,9 @@ class _Folder:
     def _marked(self, mark: str | None) -> Mask:
         if mark is None:
             return np.ones(self._events.num_rows, dtype=np.bool_)
+        if mark in self._folding.codes:
+            column, number = self._folding.codes[mark]
+            return np.asarray(_array(self._events, column) == number)
         return _array(self._events, mark).view(np.bool_)
 
 
