@@ -122,7 +122,9 @@ class Fed:
         return found
 
     def create(self) -> Fed:
-        create_events(self.files.events, self.log.table, self.log.public.vocabulary.attributes)
+        attributes, person = self.log.public.vocabulary.attributes, self.log.terms.unit.column
+        told = person if attributes.get(person or "") is Kind.TEXT else None
+        create_events(self.files.events, self.log.table, attributes, told)
         return self
 
     def start_with(self, events: Sequence[CapturedEvent], until: date) -> Fed:

@@ -21,9 +21,10 @@ import pytest
 from pappi.custody import capture
 from pappi.custody.capture import SealStep
 from pappi.errors import WorkspaceError
-from pappi.store import CapturedEvent, LogDeclaration
+from pappi.store import CapturedEvent, LogDeclaration, event_file
 from pappi.store import event_logs as writing
 from pappi.store.event_file import PartsList, Successor
+from pappi.values import PrivacyUnit
 from tests.captured_logs import Fed, event, us
 from tests.crash.processes import forks
 
@@ -86,6 +87,19 @@ def die_in_seal(folder: Path, step: str) -> None:
             suicide()
 
     Declared(folder).reopened().seal(MARCH, on_step=on_step)
+
+
+def die_in_numbering(folder: Path, step: str) -> None:
+    """While the new part gets its cases with their persons."""
+    add_cases = event_file._add_cases
+
+    def adding(part: Path, person: str) -> None:
+        if step == "added":
+            add_cases(part, person)
+        suicide()
+
+    pytest.MonkeyPatch().setattr(event_file, "_add_cases", adding)
+    die_in_seal(folder, "")
 
 
 def die_in_uniting_seal(folder: Path, step: str) -> None:
@@ -222,6 +236,27 @@ def test_so_is_a_seal_that_unites_parts(
     (_, *others) = PartsList.read(fed.files.events, "events_1").versions[3]
     assert [part.seals for part in others] == [2]
     assert_nothing_left(fed)
+
+
+@pytest.mark.parametrize("step", ["events", "added"])
+def test_so_is_a_seal_whose_part_is_without_its_persons(tmp_path: Path, step: str) -> None:
+    fed = Declared(tmp_path, unit=PrivacyUnit("customer", 2))
+    fed.create()
+    fed.keep(fed.log)
+    for number, until in enumerate((FEBRUARY, MARCH)):
+        at = us(FEBRUARY if number else JANUARY)
+        fed.capture(
+            *(event(f"{number} {n}", f"{number} {n}", at, customer=f"{n % 3}") for n in range(9))
+        )
+        before = fed.rows()
+        run_until_killed(tmp_path, die_in_numbering, step)
+        assert fed.reopened().rows() == before
+        fed.seal(until)
+        assert len(fed.rows()) == len(before) + 9
+    assert_nothing_left(fed)
+    who = fed.cases().who
+    assert who is not None
+    assert who.person_numbers().tolist() == [0, 1, 2] * 6
 
 
 @pytest.mark.parametrize("seconds", [0.02, 0.1, 0.2, 0.4])

@@ -60,6 +60,9 @@ WHO = Identify(b"key", "who")
 
 CONDITIONS = (
     'activity == "A"',
+    'activity == "B"',
+    'word == "u"',
+    'word == ""',
     'activity in ("A", "B")',
     "x > 1",
     "word is missing",
@@ -218,6 +221,32 @@ def test_a_fold_that_takes_the_first_for_the_last_is_noticed(
     asked = CaseQuery(CaseBorder.START, [DataMeasure("x", Pick.LAST)], VOCABULARY)
     with pytest.raises(AssertionError, match="m0"):
         require_same(*both([[first, last, without]], asked))
+
+
+SEVERAL = [
+    CountMeasure(Occurs(parse_expression(f"activity == {text}"))) for text in ('"A"', '"B"', '"C"')
+]
+
+
+@pytest.mark.parametrize("most", [1, 2, 255])
+def test_which_of_several_texts_is_read_at_once(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr("pappi.engine.folding._MOST_CODES", most)
+    asked = CaseQuery(CaseBorder.START, SEVERAL, VOCABULARY)
+    assert asked.folding is not None
+    assert len(asked.folding.codes) == min(most, 3)
+    log: list[list[Event]] = [[(a, 0, None, None, None) for a in case] for case in ("ABBC", "CA")]
+    require_same(*both(log, asked))
+
+
+def test_texts_that_have_the_number_of_another_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def alike(marks: dict[str, object]) -> dict[str, tuple[str, int]]:
+        return dict.fromkeys(marks, ("codes 0", 1))
+
+    monkeypatch.setattr("pappi.engine.folding._codes", alike)
+    asked = CaseQuery(CaseBorder.START, SEVERAL, VOCABULARY)
+    log: list[list[Event]] = [[("A", 0, None, None, None), ("B", 0, None, None, None)]]
+    with pytest.raises(AssertionError, match="m"):
+        require_same(*both(log, asked))
 
 
 def test_a_case_of_two_persons_is_nobodys() -> None:

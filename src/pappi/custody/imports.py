@@ -185,7 +185,7 @@ def import_log(
                 passing = folder / "events"
                 report = _read(passing, table, reader, new, progress)
                 _require_case_level(passing, table, new.terms.unit.column, _vocabulary(report))
-                adopt_events(passing, events, table)
+                adopt_events(passing, events, table, _person(new, _vocabulary(report)))
         declaration = _proposed(name, table, report, new)
         profile = profile_events(events, table, declaration.public)
         declarations.declare(declaration)
@@ -274,11 +274,18 @@ def create_log(
         check_words(new, vocabulary)
         sweep_within(declarations)
         table = f"events_{declarations.number()}"
-        create_events(declarations.files.events, table, vocabulary.attributes)
+        person = _person(new, vocabulary)
+        create_events(declarations.files.events, table, vocabulary.attributes, person)
         start = new.terms.blocks.start_of(new.first)
         log = declared(name, table, vocabulary, new, (start, start))
         declarations.declare(log)
         return log
+
+
+def _person(new: NewLog, vocabulary: Vocabulary) -> str | None:
+    """What tells persons apart, if it is a text: a number may be written otherwise later."""
+    column = new.terms.unit.column
+    return column if vocabulary.attributes.get(column or "") is Kind.TEXT else None
 
 
 def _require_case_level(

@@ -46,7 +46,6 @@ from pappi.engine.table import (
     Scan,
     Texts,
     Who,
-    batches_in,
     cases_in,
     in_one,
     key_numbers,
@@ -113,13 +112,10 @@ def cases_by_period(
         {part.grouping for each in measures for _, part in aggregated_measures(each)},
     )
     place, horizon, zone = log.place(events), log.horizon, log.terms.zone
-    batches: Iterable[CaseTable] = reading.batches(place, log.table, in_order=False)
+    tables = list(reading.batches(place, log.table, in_order=False))
     if bounded:
-        batches = truncated_batches(list(batches), log.terms.unit, horizon, zone)
-    if all(scope.last_cases is None for scope in periods):
-        return batches_in(batches, periods, horizon, zone)
-    cases = CaseTable.joined(list(batches))
-    return {scope: cases_in(cases, scope, some, horizon, zone) for scope, some in periods.items()}
+        tables = truncated_batches(tables, log.terms.unit, horizon, zone)
+    return {scope: cases_in(tables, scope, some, horizon, zone) for scope, some in periods.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,10 @@ one thread each: two threads in one range would have to put their cases together
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -19,19 +20,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 from sqlglot import exp
 
-from pappi.engine.bases import ORDER, Calendars
+from pappi.engine.bases import ORDER, PERSON, Calendars
 from pappi.engine.expressions import (
+    CASE_ID,
     FIRST,
+    FIRST_POSITION,
     UNTIL,
     Source,
     filled_query,
     table_named,
 )
+from pappi.engine.folding import Folded
 from pappi.engine.query import CaseQuery, Engine, written
 from pappi.engine.table import Column, Scan, Texts
-from pappi.store import open_beside, open_readonly
+from pappi.store import CASES, PERSONS, knows_cases, of_persons, open_beside, open_readonly
 
 if TYPE_CHECKING:
     import duckdb
@@ -46,6 +52,10 @@ EVENTS_PER_BATCH = 2**16
 WHOLE: Mapping[str, int] = {}
 _ENDS = 'SELECT MIN("pos"), MAX("pos") FROM :log'
 _START = 'SELECT "first_pos" FROM :log WHERE "pos" = :at'
+_STORED = 'SELECT "part", "first_pos", "case_id", "person" FROM :stored'
+_WITHIN = f'{_STORED} WHERE "first_pos" >= :{FIRST} AND "first_pos" < :{UNTIL}'
+_SIZES = 'SELECT "part", COUNT(*) AS "size" FROM :stored GROUP BY "part" ORDER BY "part"'
+_NAMES = 'SELECT "person" FROM :stored ORDER BY "part", "number"'
 _FOLDED, _WORKED = "folded cases", "worked cases"
 
 T = TypeVar("T")
@@ -68,15 +78,21 @@ class Duck:
         connection: duckdb.DuckDBPyConnection,
         calendars: Calendars,
         rows: Mapping[str, int] = WHOLE,
+        persons: dict[str, _Persons] | None = None,
     ) -> None:
         self._connection = connection
         self._calendars = calendars
         self._rows = rows
+        self._persons = {} if persons is None else persons
         for days in calendars.values():
             connection.register(days.name, days.arrow())
 
     def cases(self, query: CaseQuery, source: Source) -> Scan:
         folding = query.folding if source.in_order else None
+        person = query.identify.person if query.identify else None
+        if folding and person is not None and knows_cases(self._connection, person):
+            cases = self.cases(query.anonymous, source)
+            return cases | self._who(person, cases[ORDER])
         if folding is None:
             return {
                 **self._columns(query.written(source, lambda: query.select(source)), self._rows)
@@ -89,11 +105,28 @@ class Duck:
                 _WORKED, lambda: query.around(query.bases.with_working_time(_every_folded()))
             )
             return {**self._columns_of(folded, worked)}
-        columns = {name: _unfolded(folded, column) for name, column in query.folded.items()}
+        columns = {name: _unfolded(folded[column], name) for name, column in query.folded.items()}
         if query.derived:
             formulas = query.written(_FOLDED, lambda: query.formulas(_every_folded()))
-            columns |= self._columns_of(folded, formulas)
+            inputs = {name: folded[name] for name in (ORDER, *query.in_formulas)}
+            columns |= self._columns_of(inputs, formulas)
         return columns
+
+    def _who(self, person: str, places: Column) -> Scan:
+        """Who the cases at these places are, as they are stored."""
+        if person not in self._persons:
+            self._persons[person] = _Persons.of(
+                self._all(_SIZES, PERSONS, person), partial(self._all, _NAMES, PERSONS, person)
+            )
+        stored = self._all(_WITHIN if self._rows else _STORED, CASES, person, self._rows)
+        if not np.array_equal(stored[FIRST_POSITION].to_numpy(), places):
+            raise LookupError("the cases of a log are not those of its events")
+        return {CASE_ID: stored[CASE_ID], PERSON: self._persons[person].numbers(stored)}
+
+    def _all(self, query: str, what: str, person: str, rows: Mapping[str, int] = WHOLE) -> pa.Table:
+        borders = {name: exp.Placeholder(this=name) for name in rows}
+        read = filled_query(query, stored=table_named(of_persons(what, person)), **borders)
+        return self._connection.sql(written(read), params=dict(rows)).to_arrow_table()
 
     def columns(self, query: exp.Expr) -> dict[str, Column]:
         """The columns of a result: NaN is a missing number, None a missing text."""
@@ -114,7 +147,7 @@ class Duck:
 
         def read_apart(rows: Mapping[str, int]) -> T:
             with open_beside(self._connection) as own:
-                return read(Duck(own, self._calendars, rows), source)
+                return read(Duck(own, self._calendars, rows, self._persons), source)
 
         with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as pool:
             yield from pool.map(read_apart, ranges)
@@ -138,8 +171,12 @@ class Duck:
         row = self.row(filled_query(_START, log=table_named(table), at=at))
         return int(row[0]) if row else None
 
-    def _columns_of(self, folded: pa.Table, query: str) -> dict[str, Column]:
-        self._connection.register(_FOLDED, folded)
+    def _columns_of(self, folded: Folded, query: str) -> dict[str, Column]:
+        table = {
+            name: pa.chunked_array([_with_nulls(each) for each in chunks])
+            for name, chunks in folded.items()
+        }
+        self._connection.register(_FOLDED, pa.table(table))
         return self._columns(query, WHOLE)
 
     def _columns(self, query: str, rows: Mapping[str, int]) -> dict[str, Column]:
@@ -153,20 +190,53 @@ class Duck:
             yield batches
 
 
+@dataclass(frozen=True, slots=True)
+class _Persons:
+    """The numbers of the persons of a log, which are others in each of its parts."""
+
+    begins: NDArray[np.int64]
+    """Where the persons of each part begin among those of all."""
+    known: NDArray[np.int64] | None
+    """The number of each of them in the log; None where there is one part."""
+
+    @classmethod
+    def of(cls, sizes: pa.Table, names: Callable[[], pa.Table]) -> _Persons:
+        part, size = (sizes[name].to_numpy() for name in ("part", "size"))
+        begins = np.zeros(int(part.max(initial=0)) + 1, dtype=np.int64)
+        begins[part] = np.cumsum(size) - size
+        if part.size < 2:
+            return cls(begins, None)
+        coded = names()["person"].combine_chunks().dictionary_encode()
+        return cls(begins, coded.indices.to_numpy().astype(np.int64))
+
+    def numbers(self, cases: pa.Table) -> pa.Array:
+        """For each case that of its person; null for none."""
+        own = pc.fill_null(cases["person"], -1).to_numpy()
+        if self.known is None:
+            return pa.array(own, mask=own < 0)
+        there = self.begins.take(cases["part"].to_numpy(), mode="clip") + own
+        return pa.array(self.known.take(there, mode="clip"), mask=own < 0)
+
+
 def _every_folded() -> exp.Select:
     return filled_query("SELECT * FROM :folded", folded=table_named(_FOLDED))
 
 
-def _unfolded(folded: pa.Table, name: str) -> Column | Texts:
+def _with_nulls(values: NDArray[Any] | pa.Array) -> pa.Array:
+    return pa.array(values, from_pandas=True) if isinstance(values, np.ndarray) else values
+
+
+def _unfolded(chunks: Sequence[NDArray[Any] | pa.Array], name: str) -> Column | Texts:
     """A column as queries give it: numbers are floats, and NaN if they are missing."""
-    column = folded.column(name)
+    if isinstance(chunks[0], np.ndarray):
+        dtype = np.int64 if name == ORDER else np.float64
+        return np.concatenate(chunks, dtype=dtype, casting="unsafe")
+    column = pa.chunked_array(chunks)
     if pa.types.is_dictionary(column.type):
         return column.unify_dictionaries().combine_chunks()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return column.cast(pa.large_string())
-    if name != ORDER:
-        column = column.cast(pa.float64())
-    return np.asarray(column.to_numpy())
+    if pa.types.is_boolean(column.type):
+        return np.asarray(column.cast(pa.float64()).to_numpy())
+    return column.cast(pa.large_string())
 
 
 def _with_gaps(column: Column) -> Column:

@@ -14,7 +14,7 @@ Times within a case never fall, and events without one are its last; what is mis
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -60,11 +60,15 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
+Folded = Mapping[str, Sequence[NDArray[Any] | pa.Array]]
+"""Columns as they were folded, batch after batch: numbers are arrays, in which NaN is missing."""
+
 NONE = -1
 """The place of what a case does not have."""
 KeysOf = Mapping[DataMeasure, tuple[str, ...]]
 """Texts that cases are grouped by: which values are told apart, all others being alike."""
 _FIRST_KEY = 2
+_MOST_CODES = 255
 
 
 def foldable(bases: Bases) -> bool:
@@ -103,6 +107,8 @@ class Folding:
     anchor: CaseBorder
     identify: Identify | None
     marks: Mapping[Mark, str]
+    codes: Mapping[str, tuple[str, int]]
+    """Marks that come as one column, as no two of them hold at once: its name, and which it is."""
     values: Mapping[_Value, str]
     steps: tuple[_Step, ...]
 
@@ -125,37 +131,39 @@ class Folding:
         )
         data = dict.fromkeys(step.value for step in steps if step.value)
         values = {value: f"value {n}" for n, value in enumerate(data)}
-        return cls(bases, anchor, identify, marks, values, steps)
+        codes = _codes({name: _holds(bases, mark) for mark, name in marks.items()})
+        return cls(bases, anchor, identify, marks, codes, values, steps)
 
     def events(self, source: Source) -> exp.Select:
         """What has to be known of each event, in the order of their positions."""
         return exp.select(
             column_named(FIRST_POSITION),
             TIME.copy(),
-            *(alias(self._mark(mark), name) for mark, name in self.marks.items()),
+            *self._marks(),
             *(alias(self._value(value), name) for value, name in self.values.items()),
             *(self._who() if self.identify else ()),
             copy=False,
         ).from_(source.events(), copy=False)
 
-    def cases(self, events: pa.RecordBatchReader) -> pa.Table:
+    def cases(self, events: pa.RecordBatchReader) -> Folded:
         """One row for each case, with the columns that `Bases.select` has."""
         folded = [_Folder(self, batch).cases() for batch in _whole_cases(events)]
         if not folded:
             no_event = pa.RecordBatch.from_pylist([], schema=events.schema)
             folded = [_Folder(self, no_event).cases()]
-        return pa.Table.from_batches(folded)
+        return {name: [batch[name] for batch in folded] for name in folded[0]}
 
-    def _mark(self, mark: Mark) -> exp.Expr:
-        """As a byte, which is 0 if nothing is known: so it is an array as it comes."""
-        occurrences = self.bases.occurrences
-        if isinstance(mark, EventCondition):
-            holds = occurrences.holds(mark)
-        else:
-            holds = occurrences.true_at(mark)
-        one, zero = exp.Literal.number(1), exp.Literal.number(0)
-        chosen = exp.Case(ifs=[exp.If(this=holds, true=one)], default=zero)
-        return exp.Cast(this=chosen, to=exp.DType.UTINYINT.into_expr())
+    def _marks(self) -> Iterator[exp.Expr]:
+        """As bytes, which are 0 if nothing is known: so they are arrays as they come."""
+        together: dict[str, list[exp.If]] = {}
+        for mark, name in self.marks.items():
+            column, number = self.codes.get(name, (name, 1))
+            true = exp.Literal.number(number)
+            branches = together.setdefault(column, [])
+            branches.append(exp.If(this=_holds(self.bases, mark), true=true))
+        for column, branches in together.items():
+            chosen = exp.Case(ifs=branches, default=exp.Literal.number(0))
+            yield alias(exp.Cast(this=chosen, to=exp.DType.UTINYINT.into_expr()), column)
 
     def _value(self, value: _Value) -> exp.Expr:
         column, kind = event_column(self.bases.vocabulary, value.attribute)
@@ -169,6 +177,30 @@ class Folding:
         yield alias(when(begins, column_named(CASE_ID)), CASE_ID)
         if self.identify is not None and self.identify.person is not None:
             yield alias(as_text(self.bases.vocabulary, self.identify.person), PERSON)
+
+
+def _holds(bases: Bases, mark: Mark) -> exp.Expr:
+    occurrences = bases.occurrences
+    return (
+        occurrences.holds(mark) if isinstance(mark, EventCondition) else occurrences.true_at(mark)
+    )
+
+
+def _codes(marks: Mapping[str, exp.Expr]) -> dict[str, tuple[str, int]]:
+    """The marks that say which of several texts an attribute is: so it is looked at once."""
+    texts: dict[str, dict[str, list[str]]] = {}
+    for name, holds in marks.items():
+        if isinstance(holds, exp.EQ):
+            column, text = holds.this.unnest(), holds.expression.unnest()
+            if isinstance(column, exp.Column) and isinstance(text, exp.Literal) and text.is_string:
+                texts.setdefault(column.name, {}).setdefault(text.this, []).append(name)
+    return {
+        name: (f"codes {column}", number)
+        for column, (_, by_text) in enumerate(texts.items())
+        for number, names in enumerate(by_text.values(), start=1)
+        for name in names
+        if len(by_text) > 1 and number <= _MOST_CODES
+    }
 
 
 def _key_numbered(text: exp.Expr, keys: tuple[str, ...]) -> exp.Expr:
@@ -234,15 +266,15 @@ class _Folder:
         self._timed = None if self._times.dtype.kind == "i" else ~np.isnan(self._times)
         self._hits: dict[tuple[str | None, bool], Hits] = {}
 
-    def cases(self) -> pa.RecordBatch:
-        columns: dict[str, pa.Array] = {
-            ANCHOR: _missing_as_null(self._anchor()),
-            ORDER: pa.array(_array(self._events, FIRST_POSITION)[self._cases.starts]),
+    def cases(self) -> dict[str, NDArray[Any] | pa.Array]:
+        columns: dict[str, NDArray[Any] | pa.Array] = {
+            ANCHOR: self._anchor(),
+            ORDER: _array(self._events, FIRST_POSITION)[self._cases.starts],
         }
         columns.update(self._who())
         for step in self._folding.steps:
             columns.update(self._folded(step))
-        return pa.RecordBatch.from_pydict(columns)
+        return columns
 
     def _anchor(self) -> NDArray[Any]:
         if self._folding.anchor is CaseBorder.START:
@@ -273,14 +305,14 @@ class _Folder:
             return first
         return np.where(Hits.of(differs, self._cases).counts == 0, first, NONE)
 
-    def _folded(self, step: _Step) -> Iterator[tuple[str, pa.Array]]:
+    def _folded(self, step: _Step) -> Iterator[tuple[str, NDArray[Any] | pa.Array]]:
         match step.part:
             case CountMeasure():
-                yield step.name, pa.array(self._found(step.marks[0]).counts)
+                yield step.name, self._found(step.marks[0]).counts
             case ConditionMeasure():
-                yield step.name, pa.array(self._found(step.marks[0]).counts > 0)
+                yield step.name, self._found(step.marks[0]).counts > 0
             case StateMeasure():
-                yield step.name, pa.array(self._state(*step.marks))
+                yield step.name, self._state(*step.marks)
             case DataMeasure(pick=pick):
                 if step.value is None:
                     raise AssertionError("an attribute was not read")
@@ -288,12 +320,14 @@ class _Folder:
                 places = self._places(column, pick, *step.marks)
                 if step.value.keys:
                     yield step.name, self._keys(column, step.value.keys, places)
+                elif pa.types.is_floating(self._events.schema.field(column).type):
+                    yield step.name, picked(_array(self._events, column), places)
                 else:
                     yield step.name, _taken(self._events, column, places)
             case TimeMeasure(cycles=None):
                 yield from self._elapsed(step.part, step.name, *step.marks)
             case TimeMeasure():
-                yield step.name, _missing_as_null(self._cycles(step.part, *step.marks))
+                yield step.name, self._cycles(step.part, *step.marks)
 
     def _state(self, holds: str | None, among: str | None) -> Mask:
         judged = self._cases.ends if among is None else self._found(among).last
@@ -329,7 +363,7 @@ class _Folder:
 
     def _elapsed(
         self, part: TimeMeasure, name: str, starting: str | None, ending: str | None
-    ) -> Iterator[tuple[str, pa.Array]]:
+    ) -> Iterator[tuple[str, Floats]]:
         starts, ends = (self._found(mark, timed=True) for mark in (starting, ending))
         start = starts.first if part.start_pick is Pick.FIRST else starts.last
         first = part.end_pick is Pick.FIRST
@@ -337,10 +371,10 @@ class _Folder:
         begun, ended = picked(self._times, start), picked(self._times, end)
         bases = self._folding.bases
         if bases.is_span(part):
-            yield bases.own("start", part), _missing_as_null(begun)
-            yield bases.own("end", part), _missing_as_null(ended)
+            yield bases.own("start", part), begun
+            yield bases.own("end", part), ended
         else:
-            yield name, _missing_as_null(ended - begun)
+            yield name, ended - begun
 
     def _cycles(
         self, part: TimeMeasure, starting: str | None, ending: str | None
@@ -370,6 +404,9 @@ class _Folder:
     def _marked(self, mark: str | None) -> Mask:
         if mark is None:
             return np.ones(self._events.num_rows, dtype=np.bool_)
+        if mark in self._folding.codes:
+            column, number = self._folding.codes[mark]
+            return np.asarray(_array(self._events, column) == number)
         return _array(self._events, mark).view(np.bool_)
 
 
@@ -385,10 +422,6 @@ def _mask(known: pa.Array) -> Mask:
 def _taken(events: pa.RecordBatch, name: str, places: Places) -> pa.Array:
     """What a column has at places; null for none."""
     return events.column(name).take(pa.array(places, mask=places == NONE))
-
-
-def _missing_as_null(values: NDArray[Any]) -> pa.Array:
-    return pa.array(values, from_pandas=True)
 
 
 # --- places of events ----------------------------------------------------------------
@@ -452,10 +485,12 @@ class Hits:
         return self._at(following, (start != NONE) & (following < self.up_to))
 
     def _at(self, which: NDArray[Any], there: Mask | None = None) -> Places:
-        places = np.full(self.up_to.size, NONE, dtype=np.intp)
-        (has,) = (self.up_to > self.before if there is None else there).nonzero()
-        places[has] = self.places[which[has]]
-        return places
+        if not self.places.size:
+            return np.full(self.up_to.size, NONE, dtype=np.intp)
+        if there is None:
+            there = self.up_to > self.before
+        # What is not there is looked up too, at the nearest place, and left out afterwards.
+        return np.where(there, self.places.take(which, mode="clip"), NONE)
 
 
 def begins(numbers: NDArray[Any]) -> Mask:
@@ -467,10 +502,9 @@ def begins(numbers: NDArray[Any]) -> Mask:
 
 def picked(values: NDArray[Any], places: Places) -> Floats:
     """What stands at places; NaN for none."""
-    chosen = np.full(places.size, np.nan)
-    (there,) = (places != NONE).nonzero()
-    chosen[there] = values[places[there]]
-    return chosen
+    if not values.size:
+        return np.full(places.size, np.nan)
+    return np.where(places != NONE, values.take(places, mode="clip"), np.nan)
 
 
 def in_order(start: Places, end: Places) -> Places:

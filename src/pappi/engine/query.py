@@ -8,7 +8,7 @@ them are computed in the SELECT around it. An `Engine` runs the query where even
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from typing import Any, Protocol, TypeVar
@@ -102,10 +102,21 @@ class CaseQuery:
         return select.from_(query.subquery("cases", copy=False), copy=False)
 
     @cached_property
+    def anonymous(self) -> CaseQuery:
+        """The same without who the cases are, in whose place is where they stand."""
+        return replace(self, identify=None, placed=True)
+
+    @cached_property
     def derived(self) -> tuple[int, ...]:
         """The numbers of the measures that are formulas over others."""
         measures = enumerate(self.measures)
         return tuple(n for n, measure in measures if isinstance(measure, DerivedSingleInstance))
+
+    @cached_property
+    def in_formulas(self) -> frozenset[str]:
+        """The columns of base measures that formulas are over."""
+        parts = {part for number in self.derived for part in _parts(self.measures[number])}
+        return frozenset(self._columns.names[part] for part in parts & self.bases.names.keys())
 
     @cached_property
     def folded(self) -> Mapping[str, str]:
@@ -126,13 +137,11 @@ class CaseQuery:
         """How the base measures are had from events in order, unless only a query can."""
         if not foldable(self.bases):
             return None
-        in_formulas = {
-            part
-            for measure in self.measures
-            if isinstance(measure, DerivedSingleInstance)
-            for part in _parts(measure)
+        keys = {
+            part: keys
+            for part, keys in self.keys.items()
+            if self._columns.names.get(part) not in self.in_formulas
         }
-        keys = {part: keys for part, keys in self.keys.items() if part not in in_formulas}
         return Folding.of(self.bases, self.anchor, self.identify, keys)
 
     @cached_property

@@ -123,10 +123,15 @@ class CaseTable:
         return (self.who.hashes(_BUCKETS) % np.uint64(count)).astype(np.int64)
 
     def split(self, periods: Sequence[Period], zone: ZoneInfo) -> dict[Period, CaseTable]:
-        """The cases of each period, by their anchor; periods are disjoint and in order.
+        """The cases of each period, by their anchor; periods are disjoint and in order."""
+        return _gathered([(self, *self._rows_of(periods, zone))], periods)
 
-        One stable sort puts the cases of a period next to each other, so that a period
-        is a slice, and costs nothing per column.
+    def _rows_of(
+        self, periods: Sequence[Period], zone: ZoneInfo
+    ) -> tuple[NDArray[np.intp], list[int]]:
+        """The rows of each period, those of a period next to each other, and where it begins.
+
+        One stable sort finds them all. What lies in no period stands before the first.
         """
         borders = np.array([period.borders_us(zone) for period in periods], dtype=np.float64)
         number = _last_at_most(borders[:, 0], self.anchor_us)
@@ -134,11 +139,7 @@ class CaseTable:
         number[~(self.anchor_us < borders[number, 1])] = -1
         order = np.argsort(number, kind="stable")
         cuts = np.searchsorted(number[order], np.arange(len(periods) + 1))
-        gathered = self._rows(order)
-        return {
-            period: gathered._rows(slice(cuts[index], cuts[index + 1]))  # noqa: SLF001
-            for index, period in enumerate(periods)
-        }
+        return order, cuts.tolist()
 
     def within(self, period: Period, zone: ZoneInfo) -> CaseTable:
         """The cases whose anchors lie in a period."""
@@ -247,6 +248,7 @@ class Who:
 
     every_case_id: Texts
     every_person: Texts | None
+    """A text, or a number, that is the same for the same person and only then."""
     key: bytes = field(repr=False)
     picked: NDArray[np.intp] | None = None
     """Which of them: what nothing asks for is not copied with every part of a table."""
@@ -284,7 +286,10 @@ class Who:
         """The same number for the same person, and only then; -1 for none."""
         if self.every_person is None:
             raise LookupError("the cases of persons were read without their persons")
-        coded = in_one([self._picked_of(self.every_person)]).dictionary_encode()
+        persons = in_one([self._picked_of(self.every_person)])
+        if pa.types.is_integer(persons.type):
+            return np.asarray(pc.fill_null(persons, -1).to_numpy())
+        coded = persons.dictionary_encode()
         numbers = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in coded.chunks]
         return np.concatenate([*numbers, np.empty(0, dtype=np.int64)])
 
@@ -316,7 +321,7 @@ class Who:
 def in_one(texts: Sequence[Texts]) -> Texts:
     """Texts one after the other; none of them is copied."""
     chunks = (each.chunks if isinstance(each, pa.ChunkedArray) else [each] for each in texts)
-    return pa.chunked_array(chain.from_iterable(chunks), pa.large_string())
+    return pa.chunked_array(chain.from_iterable(chunks), texts[0].type)
 
 
 def _last_at_most(
@@ -389,44 +394,67 @@ def _read(scope: Scope) -> Iterator[SingleInstance]:
 
 
 def cases_in(
-    cases: CaseTable, scope: Scope, periods: Sequence[Period], horizon: Horizon, zone: ZoneInfo
+    tables: Sequence[CaseTable],
+    scope: Scope,
+    periods: Sequence[Period],
+    horizon: Horizon,
+    zone: ZoneInfo,
 ) -> dict[Period, CaseTable]:
-    """The cases of each period; periods are disjoint and in order.
+    """The cases of each period, from one table or several; periods are disjoint and in order.
 
     Only cases of the log's own blocks, whatever periods reach beyond them: a case that lies
     outside is not sealed yet, and would count again in the block it comes to lie in.
     """
-    covered = cases.within(horizon.covered, zone)
+    covered = [table.within(horizon.covered, zone) for table in tables]
     if scope.anchor is not None:
-        covered = covered.anchored(anchor_time(scope.anchor))
+        covered = [table.anchored(anchor_time(scope.anchor)) for table in covered]
     if scope.last_cases is None:
-        return covered.split(periods, zone)
+        return _gathered([(table, *table._rows_of(periods, zone)) for table in covered], periods)  # noqa: SLF001
     (period,) = periods
-    candidates = covered.within(period, zone)
+    candidates = CaseTable.joined(covered).within(period, zone)
     if scope.cases is not None:
         candidates = candidates.where(scope.cases)
     return {period: candidates.latest(scope.last_cases)}
 
 
-def batches_in(
-    batches: Iterable[CaseTable],
-    wanted: Mapping[Scope, Sequence[Period]],
-    horizon: Horizon,
-    zone: ZoneInfo,
-) -> dict[Scope, dict[Period, CaseTable]]:
-    """The cases of each scope and period, from batches in which every case stands for itself.
+def _gathered(
+    tables: Sequence[tuple[CaseTable, NDArray[np.intp], list[int]]], periods: Sequence[Period]
+) -> dict[Period, CaseTable]:
+    """The cases of each period, from tables with the rows of each and where these begin."""
+    rows_of = [[rows[start:end] for start, end in pairwise(cuts)] for _, rows, cuts in tables]
+    anchors = _taken([table.anchor_us for table, *_ in tables], rows_of)
+    columns = {
+        measure: _taken([table.columns[measure] for table, *_ in tables], rows_of)
+        for measure in tables[0][0].columns
+    }
+    found = {}
+    for number, period in enumerate(periods):
+        who = [
+            table.who.rows(rows[number])
+            for (table, *_), rows in zip(tables, rows_of, strict=True)
+            if table.who
+        ]
+        found[period] = CaseTable(
+            anchors[number],
+            {measure: column[number] for measure, column in columns.items()},
+            Who.joined(who) if who else None,
+        )
+    return found
 
-    So none of these scopes takes the latest cases only. Each batch is taken apart at once: the
-    whole table is never in memory beside its parts.
+
+def _taken(
+    columns: Sequence[Column], rows_of: Sequence[Sequence[NDArray[np.intp]]]
+) -> list[Column]:
+    """The rows of each period, those of one column after those of another, written once.
+
+    Column by column, each of which is in the caches then.
     """
-    parts_of: dict[Scope, dict[Period, list[CaseTable]]] = {
-        scope: {period: [] for period in periods} for scope, periods in wanted.items()
-    }
-    for batch in batches:
-        for scope, periods in wanted.items():
-            for period, cases in cases_in(batch, scope, periods, horizon, zone).items():
-                parts_of[scope][period].append(cases)
-    return {
-        scope: {period: CaseTable.joined(parts) for period, parts in by_period.items()}
-        for scope, by_period in parts_of.items()
-    }
+    sizes = np.sum([[rows.size for rows in each] for each in rows_of], axis=0)
+    taken = [np.empty(size, dtype=np.result_type(*columns)) for size in sizes]
+    ends = [0] * len(taken)
+    for column, rows in zip(columns, rows_of, strict=True):
+        for number, some in enumerate(rows):
+            start, ends[number] = ends[number], ends[number] + some.size
+            # No row is out of bounds.
+            column.take(some, out=taken[number][start : ends[number]], mode="clip")
+    return taken

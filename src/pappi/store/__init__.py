@@ -53,7 +53,9 @@ from pappi.store.workspace import (
 
 if TYPE_CHECKING:
     from pappi.store.event_file import (
+        CASES,
         FIRST_POSITION,
+        PERSONS,
         POSITION,
         Lookup,
         Versioned,
@@ -61,6 +63,8 @@ if TYPE_CHECKING:
         column,
         event_files,
         exclusive,
+        knows_cases,
+        of_persons,
         open_beside,
         open_readonly,
         require_events,

@@ -17,6 +17,10 @@ Attribute names are anything a source system allows; the database folds upper an
 together and the canonical columns are taken. Whoever comes later gets a number, so that every
 attribute keeps a column of its own.
 
+Where a text tells persons apart, a part also has a row for each case, with the number of its
+person in that part (`cases`, `persons`): so a release need not read whose every event is. Logs
+of earlier versions are without.
+
 `Lookup` finds cases by anchor, by person, by id. `require_events` says whether they can be read: it
 looks at files, the names and types of columns, never at a row, so no refusal depends on data.
 """
@@ -182,8 +186,9 @@ def explained(hint: str) -> Iterator[None]:
 # --- the files of a log --------------------------------------------------------------
 
 
-EVENTS = "events"
-"""What the table of a part is called."""
+EVENTS, CASES, PERSONS = "events", "cases", "persons"
+"""What the tables of a part are called."""
+_PART = "part"
 _LIST = ".json"
 _PART_FILE = re.compile(r"(.+)-([0-9]+)\.duckdb")
 _HINT = "nothing was charged; the owner restores the events from a backup, or imports the log again"
@@ -227,10 +232,14 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PartsList:
-    """The parts of each version of a log, in the order of its events."""
+    """The parts of each version of a log, in the order of its events.
+
+    `person` is the text that tells persons apart, if every part has its cases with their persons.
+    """
 
     base: str
     versions: Mapping[int, tuple[Part, ...]]
+    person: str | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -254,7 +263,8 @@ class PartsList:
             yield f"{self.base}-{number}.duckdb"
 
     def to_json(self) -> dict[str, object]:
-        return {
+        person = {} if self.person is None else {"person": self.person}
+        return person | {
             "parts": {part.file: [part.last, part.seals] for part in self.parts},
             "versions": {
                 str(number): [part.file for part in parts]
@@ -276,6 +286,7 @@ class PartsList:
                 int(number): tuple(parts[file] for file in files)
                 for number, files in written["versions"].items()
             }
+            person = None if "person" not in written else str(written["person"])
         except OSError as error:
             raise WorkspaceError(
                 f"the events file {path.name} is missing", hint=_HINT, detail=str(error)
@@ -284,7 +295,7 @@ class PartsList:
             raise WorkspaceError(
                 f"the events file {path.name} is damaged", hint=_HINT, detail=str(error)
             ) from None
-        return cls(base, versions)
+        return cls(base, versions, person)
 
 
 def _belongs(file: str, base: str) -> bool:
@@ -324,6 +335,9 @@ class Successor:
 
     def place(self) -> None:
         """Moves the finished, closed parts to where the list will look for them, durably."""
+        if self.log.person is not None:
+            for part in self.new:
+                _add_cases(part, self.log.person)
         with explained(FULL):
             self.events.mkdir(mode=0o700, exist_ok=True)
             for part in self.new:
@@ -343,6 +357,43 @@ class Successor:
     def sweep(self) -> None:
         """Deletes the parts that no version has any more, or ever had."""
         delete_parts(self.events, self.log.base, {part.file for part in self.log.parts})
+
+
+# A case of two persons is nobody's, as in the engine's own queries. Persons are numbered in the
+# order of their first cases.
+_PERSONS_OF_CASES = """
+CREATE TEMP TABLE named AS
+SELECT first_pos, any_value(case_id) AS case_id,
+    CASE WHEN min(:person) = max(:person) THEN min(:person) END AS person
+FROM :events GROUP BY first_pos
+"""
+_PERSONS = """
+CREATE TABLE :persons AS
+SELECT row_number() OVER (ORDER BY min(first_pos)) - 1 AS number, person
+FROM named WHERE person IS NOT NULL GROUP BY person ORDER BY number
+"""
+_CASES = """
+CREATE TABLE :cases AS
+SELECT first_pos, case_id, number AS person
+FROM named LEFT JOIN :persons AS persons USING (person) ORDER BY first_pos
+"""
+
+
+def _add_cases(part: Path, person: str) -> None:
+    """Gives a finished part, of which nobody knows yet, its cases with their persons."""
+    names = {
+        ":person": column(person).sql("duckdb"),
+        **{f":{name}": table(name, _PART).sql("duckdb") for name in (EVENTS, CASES, PERSONS)},
+    }
+    spill = str(part.parent / "spill")
+    with closing(
+        duckdb.connect(config={"temp_directory": spill, "memory_limit": _MEMORY})
+    ) as connection:
+        connection.execute(attach(str(part), _PART))
+        for query in (_PERSONS_OF_CASES, _PERSONS, _CASES):
+            # Identifiers, quoted as every name is.
+            connection.execute(re.sub(r":[a-z]+", lambda match: names[match[0]], query))
+        connection.execute(detach(_PART))
 
 
 def delete_list(events: Path, base: str) -> None:
@@ -383,9 +434,10 @@ def open_readonly(events: Path, name: str) -> duckdb.DuckDBPyConnection:
     version = Versioned.of(name)
     tried: tuple[Part, ...] | None = None
     while True:
-        parts = PartsList.read(events, version.base).of(version)
+        log = PartsList.read(events, version.base)
+        parts = log.of(version)
         try:
-            return _opened(events, name, parts)
+            return _opened(events, name, parts, log.person)
         except duckdb.Error as error:
             # Of a list that was just replaced, parts may be gone already.
             if parts == tried:
@@ -397,16 +449,36 @@ def open_readonly(events: Path, name: str) -> duckdb.DuckDBPyConnection:
             tried = parts
 
 
-def _opened(events: Path, name: str, parts: Sequence[Part]) -> duckdb.DuckDBPyConnection:
+def _opened(
+    events: Path, name: str, parts: Sequence[Part], person: str | None
+) -> duckdb.DuckDBPyConnection:
     spill = str(spill_folder(events))
     connection = duckdb.connect(config={"temp_directory": spill, "memory_limit": _MEMORY})
     try:
         rows = united(connection, events, parts)
         connection.execute(f"CREATE VIEW {table(name).sql('duckdb')} AS {rows}")
+        if person is not None:
+            for what in (CASES, PERSONS):
+                view = table(of_persons(what, person)).sql("duckdb")
+                numbered = (
+                    f"SELECT {number} AS part, * FROM {table(what, part.file).sql('duckdb')}"  # noqa: S608
+                    for number, part in enumerate(parts)
+                )
+                connection.execute(f"CREATE VIEW {view} AS {' UNION ALL '.join(numbered)}")
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def of_persons(what: str, person: str) -> str:
+    """What the cases or the persons of an opened log are called, if its parts have them."""
+    return f"{what} of {person}"
+
+
+def knows_cases(connection: duckdb.DuckDBPyConnection, person: str) -> bool:
+    query = "SELECT count(*) FROM duckdb_views() WHERE view_name = $name"
+    return connection.execute(query, {"name": of_persons(CASES, person)}).fetchall() == [(1,)]
 
 
 def united(connection: duckdb.DuckDBPyConnection, events: Path, parts: Sequence[Part]) -> str:

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -119,10 +119,13 @@ def import_events(
     return report
 
 
-def adopt_events(passing: Path, events: Path, name: str) -> None:
-    """Take over a log that was imported into a staging folder of these events."""
+def adopt_events(passing: Path, events: Path, name: str, person: str | None = None) -> None:
+    """Take over a log that was imported into a staging folder of these events.
+
+    `person` is the text that tells persons apart, if there is one.
+    """
     _refuse_stored(events, name)
-    log = PartsList.read(passing, name)
+    log = replace(PartsList.read(passing, name), person=person)
     Successor(events, log, [passing / part.file for part in log.parts]).swap_in()
 
 
@@ -134,9 +137,12 @@ def _refuse_stored(events: Path, name: str) -> None:
         )
 
 
-def _begun_with(new: Path, last: int, events: Path, name: str) -> Successor:
+def _begun_with(
+    new: Path, last: int, events: Path, name: str, person: str | None = None
+) -> Successor:
     """A log of one part, with so many events."""
-    return Successor(events, PartsList(name, {1: (Part(new.name, last, seals=0),)}), [new])
+    versions = {1: (Part(new.name, last, seals=0),)}
+    return Successor(events, PartsList(name, versions, person), [new])
 
 
 def _store(spool: Spool, new: Path, name: str, description: Description) -> ImportReport:
@@ -544,8 +550,10 @@ _LEFT_OUT = "left_out"
 _TYPES = {Kind.TEXT: "VARCHAR", Kind.TRUTH: "BOOLEAN"}
 
 
-def create_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> None:
-    """A log without events, to be fed by capture.
+def create_events(
+    events: Path, name: str, attributes: Mapping[str, Kind], person: str | None = None
+) -> None:
+    """A log without events, to be fed by capture; `person` as in `adopt_events`.
 
     Its numbers are whole until a part has others: so whole ones of 64 bits stay exact.
     """
@@ -561,7 +569,7 @@ def create_events(events: Path, name: str, attributes: Mapping[str, Kind]) -> No
         new = folder / next(PartsList(name, {}).new_files())
         with closing(duckdb.connect(str(new))) as connection:
             connection.execute(f"CREATE TABLE {EVENTS} ({', '.join(columns)})")
-        _begun_with(new, 0, events, name).swap_in()
+        _begun_with(new, 0, events, name, person).swap_in()
 
 
 @dataclass(frozen=True, slots=True)
@@ -600,7 +608,7 @@ class NewVersion:
             if following - _KEPT_VERSIONS < number < following
         }
         versions[following] = (*current[:kept], Part(new.name, last, seals))
-        return Successor(events, PartsList(log.base, versions), [new])
+        return Successor(events, replace(log, versions=versions), [new])
 
     def _unite(self, spool: Spool, events: Path, old: Sequence[Part], begun: int) -> None:
         """What is new, after what is united with it and not left out: in the order of positions,
@@ -685,7 +693,7 @@ def erase_cases(events: Path, declared: Versioned, cases: Iterable[str]) -> None
     with changing(events) as folder:
         log = PartsList.read(events, declared.base)
         versions = {n: parts for n, parts in log.versions.items() if n <= declared.number}
-        log, files = PartsList(log.base, versions), log.new_files()
+        log, files = replace(log, versions=versions), log.new_files()
         written = {}
         for part in log.parts:
             new = _without(part, events, gone, folder, files)
@@ -694,7 +702,7 @@ def erase_cases(events: Path, declared: Versioned, cases: Iterable[str]) -> None
         for number, parts in versions.items():
             versions[number] = tuple(written.get(part, part) for part in parts)
         new_parts = [folder / part.file for part in written.values()]
-        Successor(events, PartsList(log.base, versions), new_parts).swap_in()
+        Successor(events, replace(log, versions=versions), new_parts).swap_in()
     _clear_spill(events)
 
 

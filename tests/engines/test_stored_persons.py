@@ -1,0 +1,166 @@
+"""Persons are those of the events, whether they are stored case by case or read event by event."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import pappi
+from pappi.custody import NewLog
+from pappi.engine import CaseTable, duck
+from pappi.engine.duck import _Persons
+from pappi.eventlog import open_log
+from pappi.store import adopt_events, import_events, knows_cases, open_readonly
+from pappi.values import Adjacency, Per, PrivacyUnit, Terms
+from tests.captured_logs import Fed, event, frame, us
+from tests.small_logs import claims, event_table
+
+UNIT = PrivacyUnit("customer", 2, Per.BLOCK)
+PEOPLE = ("ann", "bob", None, "eve", "Ann", "", "ann")
+
+
+def fed(folder: Path) -> Iterator[Fed]:
+    """A log that grows by a part a month until some are united: persons have cases in several.
+
+    A case may be nobody's, or tell its person at a later event only.
+    """
+    log = Fed(folder, unit=UNIT).create()
+    for month in range(1, 11):
+        for case, person in enumerate((*PEOPLE[month % 4 :], *PEOPLE[: month % 4])):
+            whose = {0: None if case % 2 else person, 1: person, 2: person}
+            for n, customer in whose.items():
+                of = {} if customer is None else {"customer": customer}
+                at = us(date(2024, month, 1 + (5 * case) % 28), n)
+                log.capture(event(f"{month} {case} {n}", f"c{month}-{case}", at, **of))
+        log.seal(date(2024, month + 1, 1))
+        if month in (1, 2, 9, 10):
+            yield log
+    log.erase(cases=["c3-0", "c9-1", "c1-0"])
+    yield log
+    log.erase(persons=["eve"])
+    yield log
+
+
+def known(log: Fed) -> bool:
+    with closing(open_readonly(log.files.events, log.log.table)) as connection:
+        return knows_cases(connection, "customer")
+
+
+def persons(table: CaseTable) -> list[tuple[str, int]]:
+    """Each case, and which case was the first of the same person; -1 for nobody's."""
+    assert table.who is not None
+    numbers = table.who.person_numbers().tolist()
+    firsts = {-1: -1} | {n: i for i, n in reversed([*enumerate(numbers)]) if n >= 0}
+    return [
+        (case, firsts[n]) for case, n in zip(table.who.case_ids.to_pylist(), numbers, strict=True)
+    ]
+
+
+def read_apart(log: Fed, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """From the events alone."""
+    with monkeypatch.context() as patch:
+        patch.setattr(duck, "knows_cases", lambda *_: False)
+        return persons(log.cases())
+
+
+@pytest.mark.parametrize("events", [5, duck.EVENTS_PER_RANGE])
+def test_stored_persons_are_those_of_the_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: int
+) -> None:
+    monkeypatch.setattr(duck, "EVENTS_PER_RANGE", events)
+    monkeypatch.setattr(duck, "MANY_RANGES", 2**20)
+    for log in fed(tmp_path / "w"):
+        assert known(log)
+        stored = persons(log.cases())
+        assert stored == read_apart(log, monkeypatch)
+        assert {first for _, first in stored} > {-1}
+        assert len({first for _, first in stored}) < len(stored)
+
+
+def test_persons_that_are_others_in_every_part_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = _Persons.of
+
+    def apart(*tables: object) -> _Persons:
+        return _Persons(of(*tables).begins, None)  # type: ignore[arg-type]
+
+    logs = fed(tmp_path / "w")
+    next(logs)
+    log = next(logs)
+    monkeypatch.setattr(_Persons, "of", apart)
+    assert persons(log.cases()) != read_apart(log, monkeypatch)
+
+
+def test_a_log_of_an_earlier_version_goes_on_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for log in fed(tmp_path / "w"):
+        path = log.files.events / "events_1.json"
+        parts = json.loads(path.read_text())
+        if parts.pop("person", None):
+            path.write_text(json.dumps(parts))
+        assert not known(log)
+        assert persons(log.cases()) == read_apart(log, monkeypatch)
+
+
+def test_cases_that_are_not_those_of_the_events_are_refused(tmp_path: Path) -> None:
+    log = next(fed(tmp_path / "w"))
+    with pytest.raises(LookupError, match="not those of its events"):
+        spoilt(log)
+
+
+def spoilt(log: Fed) -> None:
+    import duckdb
+
+    for part in log.files.events.glob("*.duckdb"):
+        with closing(duckdb.connect(str(part))) as connection:
+            connection.execute(
+                "DELETE FROM cases WHERE first_pos = (SELECT max(first_pos) FROM cases)"
+            )
+    log.cases()
+
+
+def test_a_case_of_two_persons_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No import or capture lets one in; should one be there, it counts nowhere."""
+    log = Fed(tmp_path / "w", unit=UNIT)
+    whose = [("c0", "ann"), ("c1", "ann"), ("c1", "bob"), ("c0", None), ("c2", "bob")]
+    rows = [
+        event(f"{n}", case, us(date(2024, 1, 5), n), customer=person)
+        for n, (case, person) in enumerate(whose)
+    ]
+    import_events(tmp_path / "passing", log.log.table, open_log(frame(rows, log.log)))
+    adopt_events(tmp_path / "passing", log.files.events, log.log.table, "customer")
+    assert known(log)
+    stored = persons(log.cases())
+    assert stored == read_apart(log, monkeypatch) == [("c0", 0), ("c1", -1), ("c2", 2)]
+
+
+def test_an_imported_log_stores_persons_only_where_texts_tell_them_apart(tmp_path: Path) -> None:
+    workspace = pappi.create(tmp_path / "w")
+    for column, stored in (("channel", True), ("damage", False)):
+        terms = Terms(unit=PrivacyUnit(column=column), adjacency=Adjacency.ADD_REMOVE)
+        rows = [
+            (case, activity, at, {"channel": case, "damage": 1.0})
+            for case, activity, at, _ in claims(9)
+        ]
+        log = workspace.import_log(event_table(rows), column, new=NewLog(terms=terms)).declaration
+        with closing(open_readonly(workspace.root / "events", log.table)) as connection:
+            assert knows_cases(connection, column) is stored
+            assert not knows_cases(connection, "other")
+
+
+def test_an_erased_person_is_in_no_file(tmp_path: Path) -> None:
+    log = Fed(tmp_path / "w", unit=UNIT).create()
+    for case, person in enumerate(("Zacharias the last", "ann")):
+        log.capture(event(f"{case}", f"c{case}", us(date(2024, 1, 5), case), customer=person))
+    log.seal(date(2024, 2, 1))
+    assert any(b"Zacharias" in path.read_bytes() for path in log.files.events.iterdir())
+    log.erase(persons=["Zacharias the last"])
+    assert not any(b"Zacharias" in path.read_bytes() for path in log.files.events.iterdir())
+    assert known(log)
