@@ -52,7 +52,7 @@ def test_no_figure_is_a_product_by_blas() -> None:
         for path in sorted((root / package).rglob("*.py"))
         for line in products(path.read_text(encoding="utf-8"))
     ]
-    assert not found, "use mechanisms.tails.dot"
+    assert not found, "use mechanisms.laws.dot"
 
 
 @pytest.mark.parametrize("planted", ["a @ b", "np.dot(a, b)", "a.dot(b)", "np.linalg.norm(a)"])

@@ -2,8 +2,7 @@
 
 All of it is a function of released integers and public facts: nothing is charged, no case is read,
 and a replay is equal to the last digit. Two figures that are compared, and all that are added up,
-are of disjoint periods or of two groups: each has noise of its own (`mechanisms.comparison`,
-`mechanisms.combined`).
+are of disjoint periods or of two groups: each has noise of its own (`mechanisms.combined`).
 """
 
 from __future__ import annotations
