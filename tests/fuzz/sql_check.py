@@ -45,7 +45,7 @@ _COLUMNS = frozenset({"case_id", "pos", "ts_us", "activity"})
 _OWN = re.compile(
     r"anchor_us|first_pos|person|joined_case|next_ts_us_*|[cm]\d+|(?:onset|sequence)_\d+_*"
     r"|(?:start|end|worked)_c\d+_*|opens|opened|closes|closed|starts|ends|running|lasted"
-    r"|(?:start|end)_day_\d+|(?:mark|value) \d+"
+    r"|(?:start|end)_day_\d+|(?:mark|codes|value) \d+"
     r"|day|before|(?:start|end)_\d+|calendar \d+|cases|cycles(?:_\d+)?|below"
 )
 _TYPES = {
