@@ -12,15 +12,23 @@ import pytest
 
 import pappi
 from pappi.custody import NewLog
-from pappi.engine import CaseTable, duck
+from pappi.engine import CaseTable, Identify, duck, evaluate_cases
 from pappi.engine.duck import _Persons
 from pappi.eventlog import open_log
+from pappi.ppinot import parse_catalogue
 from pappi.store import adopt_events, import_events, knows_cases, open_readonly
 from pappi.values import Adjacency, Per, PrivacyUnit, Terms
-from tests.captured_logs import Fed, event, frame, us
+from tests.captured_logs import MEASURES, Fed, event, frame, us
 from tests.small_logs import claims, event_table
 
 UNIT = PrivacyUnit("customer", 2, Per.BLOCK)
+WORKED = parse_catalogue("""
+log: small
+ppis:
+  - id: worked
+    measure:
+      mean: {time: {from: case start, to: case end, calendar: "Mon-Fri 09:00-17:00"}}
+""")
 PEOPLE = ("ann", "bob", None, "eve", "Ann", "", "ann")
 
 
@@ -80,6 +88,30 @@ def test_stored_persons_are_those_of_the_events(
         assert stored == read_apart(log, monkeypatch)
         assert {first for _, first in stored} > {-1}
         assert len({first for _, first in stored}) < len(stored)
+
+
+def worked(log: Fed) -> CaseTable:
+    """What a query has joined with a calendar, whose cases come in no order."""
+    measures = [ppi.measure for ppi in (*WORKED.ppis, *MEASURES.ppis)]
+    return evaluate_cases(
+        *(log.files.events, log.log.table, log.log.terms.anchor, measures),
+        log.log.public.vocabulary,
+        Identify(bytes(32), "customer"),
+        days=log.log.public.days,
+    )
+
+
+@pytest.mark.parametrize("events", [5, duck.EVENTS_PER_RANGE])
+def test_working_time_leaves_every_case_its_own_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: int
+) -> None:
+    monkeypatch.setattr(duck, "EVENTS_PER_RANGE", events)
+    monkeypatch.setattr(duck, "MANY_RANGES", 2**20)
+    for log in fed(tmp_path / "w"):
+        table = worked(log)
+        assert persons(table) == read_apart(log, monkeypatch)
+        anchors = log.cases().anchor_us
+        assert table.anchor_us.tolist() == anchors.tolist()
 
 
 def test_persons_that_are_others_in_every_part_are_noticed(
