@@ -134,8 +134,8 @@ ppis:
     [
         (f"{{from: {{last: {A}}}, to: {B}, cycles: sum}}", "every instant counts"),
         (f"{{from: case start, to: {B}, cycles: sum}}", "has no cycles"),
-        (f"{{from: case end, to: {B}}}", "after the end of a case"),
-        (f"{{from: {A}, to: case start}}", "before the start of a case"),
+        (f"{{from: case end, to: {B}}}", "from the end of a case"),
+        (f"{{from: {A}, to: case start}}", "or up to its start"),
         (f"{{from: {A}, to: {B}, cycles: total}}", "several cycles"),
     ],
 )

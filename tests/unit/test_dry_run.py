@@ -16,7 +16,7 @@ from pappi.eventlog import open_log
 from pappi.ledger import EntryKind
 from pappi.session import Workspace
 from pappi.session.workspace import log_name
-from pappi.store import import_events, open_readonly
+from pappi.store import LogDeclaration, import_events, open_readonly
 from pappi.values import Bounds, DefaultBounds, Kind, PrivacyUnit, Terms, Vocabulary
 from tests.commands import Run
 from tests.unit.test_cli import fingerprint
@@ -374,12 +374,11 @@ def test_a_name_that_is_withdrawn_before_the_charge_is_not_charged(
     taken: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of an owner and an analyst at once, one comes first: a charge never uses what is gone."""
-    from pappi.checkpoint import session
 
     def withdrawn_meanwhile(*_: object) -> None:
         taken.custody.withdraw_names("orders", [], ["cost"])
 
-    monkeypatch.setattr(session, "_refuse_unready", withdrawn_meanwhile)
+    monkeypatch.setattr(LogDeclaration, "require_ready", withdrawn_meanwhile)
     with pytest.raises(Conflict, match="names of this log changed"):
         taken.checkpoint("ann").release(asked(tmp_path), "0.5")
     assert taken.custody.charges("orders") == ()

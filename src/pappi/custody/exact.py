@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pappi.engine import CaseTable, Groups, Identify, cases_by_period
 from pappi.eventlog import Profile, Spread
@@ -39,6 +38,7 @@ from pappi.ppinot import (
     base_query,
     canonical_form,
     compared_pairs,
+    counted,
     reduced_form,
     value_above,
     with_default_bounds,
@@ -181,7 +181,7 @@ def _parts(measure: AggregatedMeasure, groups: Groups) -> Iterator[_Part]:
     """One part for each group, from one pass over all cases."""
     contributions, cuts, bounds = groups.cases.contributions(measure), groups.cuts, measure.bounds
     values = aggregates(measure, contributions, cuts)
-    cases = _counted(~np.isnan(contributions), cuts)
+    cases = counted(~np.isnan(contributions), cuts).tolist()
     if bounds is None or measure.bounding is Bounding.PRIVATE:
         return map(_Part, values, repeat(None), cases, repeat(None))
     low, high = float(bounds.low), float(bounds.high)
@@ -189,11 +189,7 @@ def _parts(measure: AggregatedMeasure, groups: Groups) -> Iterator[_Part]:
     clipped = (
         aggregates(measure, np.clip(contributions, low, high), cuts) if beyond.any() else values
     )
-    return map(_Part, values, clipped, cases, _counted(beyond, cuts))
-
-
-def _counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> list[int]:
-    return list(np.diff(np.concatenate(([0], np.cumsum(holds)))[cuts]).tolist())
+    return map(_Part, values, clipped, cases, counted(beyond, cuts).tolist())
 
 
 def _above(formula: MultiInstance, row: Sequence[_Part]) -> _Part:

@@ -120,6 +120,7 @@ from pappi.ppinot.tree import (
     aggregated_measures,
     aggregates,
     composition_tree,
+    counted,
     exact_sum,
     function_name,
     functions,

@@ -182,10 +182,11 @@ def aggregates(
 ) -> list[float | None]:
     """The exact value of each group, whose contributions lie from one cut to the next."""
     counts = ~np.isnan(contributions)
-    up_to = np.concatenate(([0], np.cumsum(counts)))[cuts]
+    before = np.count_nonzero(counts[: cuts[0]])
+    sizes = counted(counts, cuts)
+    up_to = before + np.concatenate(([0], np.cumsum(sizes)))
     values = contributions[counts]
     values += 0.0  # of 0.0 and -0.0, the order would decide which is the least
-    sizes = np.diff(up_to)
     if measure.function is Aggregation.COUNT:
         return list(sizes.astype(np.float64).tolist())
     if measure.function is Aggregation.SUM:
@@ -196,6 +197,17 @@ def aggregates(
     for group, value in zip(np.flatnonzero(filled).tolist(), of_filled, strict=True):
         aggregated[group] = value
     return aggregated
+
+
+def counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> NDArray[np.int64]:
+    """How many hold in each group, which lies from one cut to the next.
+
+    >>> counted(np.array([True, False, True, True]), np.array([0, 1, 1, 4])).tolist()
+    [1, 0, 2]
+    """
+    if cuts.size == 2:  # without groups there is one, and nothing need be added up to its ends
+        return np.array([np.count_nonzero(holds[cuts[0] : cuts[1]])])
+    return np.diff(np.concatenate(([0], np.cumsum(holds)))[cuts])
 
 
 def _ranked(values: NDArray[np.float64], percent: int) -> float:
@@ -236,6 +248,8 @@ def _sums(values: NDArray[np.float64], cuts: NDArray[np.intp]) -> list[float]:
         whole = float(np.abs(values).sum()) < _EXACT and bool((values == np.rint(values)).all())
     if not whole:
         return [exact_sum(own) for own in _slices(values, cuts)]
+    if cuts.size == 2:
+        return [float(values[cuts[0] : cuts[1]].sum())]
     up_to = np.concatenate(([0.0], np.cumsum(values)))[cuts]
     return list(np.diff(up_to).tolist())
 
