@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pappi.ppinot import AggregatedMeasure, aggregate, exact_sum, parse_catalogue, tree
+from pappi.ppinot import AggregatedMeasure, aggregate, aggregates, exact_sum, parse_catalogue, tree
 
 LARGEST = 1.7976931348623157e308
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -89,6 +89,19 @@ def test_the_order_of_contributions_decides_nothing(function: str, data: st.Data
             for each in (values, shuffled)
         )
     assert repr(first) == repr(second)  # also the sign of a zero
+
+
+WHOLE = st.integers(-(2**53), 2**53) | st.sampled_from([2**60, -(2**61), 2**61, 2**62, 2**63, 1e25])
+
+
+@given(groups=st.lists(st.lists(WHOLE, max_size=6), min_size=1, max_size=4))
+def test_whole_numbers_add_up_exactly_and_are_rounded_once(groups: list[list[float]]) -> None:
+    """Also where 64 bits do not hold their sum, or hold it in one group and not in all."""
+    values = np.array([float(value) for group in groups for value in group])
+    cuts = np.cumsum([0, *map(len, groups)])
+    sums = aggregates(MEASURES["sum: {data: x}"], values, cuts)
+    own = [aggregate(MEASURES["sum: {data: x}"], np.array(group, float)) for group in groups]
+    assert sums == own == [rounded(sum(map(Fraction, group), Fraction(0))) for group in groups]
 
 
 @given(values=st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=30))

@@ -168,7 +168,7 @@ def _combined(nodes: Sequence[Inner], can_cut: Callable[[Inner], bool]) -> Itera
 _FEW = 1000
 _CHUNK = 2**14  # small enough for the caches; and so few numbers of 27 bits add up exactly
 _MANTISSA, _HALF = 53, 27
-_EXACT = 2.0**52
+_WHOLE = 2.0**62  # the sum of the sizes of numbers, of which 64 bits hold twice as much
 
 
 def aggregate(measure: AggregatedMeasure, contributions: NDArray[np.float64]) -> float | None:
@@ -185,8 +185,7 @@ def aggregates(
     before = np.count_nonzero(counts[: cuts[0]])
     sizes = counted(counts, cuts)
     up_to = before + np.concatenate(([0], np.cumsum(sizes)))
-    values = contributions[counts]
-    values += 0.0  # of 0.0 and -0.0, the order would decide which is the least
+    values = contributions if sizes.sum() == contributions.size else contributions[counts]
     if measure.function is Aggregation.COUNT:
         return list(sizes.astype(np.float64).tolist())
     if measure.function is Aggregation.SUM:
@@ -231,27 +230,40 @@ def _of_filled(
         return []
     match measure.function:
         case Aggregation.MIN:
-            return list(np.minimum.reduceat(values[: cuts[-1]], cuts[:-1]).tolist())
+            ranked = np.minimum.reduceat(values[: cuts[-1]], cuts[:-1])
         case Aggregation.MAX:
-            return list(np.maximum.reduceat(values[: cuts[-1]], cuts[:-1]).tolist())
+            ranked = np.maximum.reduceat(values[: cuts[-1]], cuts[:-1])
         case Aggregation.MEDIAN | Aggregation.PERCENTILE | Aggregation.DISTRIBUTION:
             # As the interval mechanism has it: a value that so many lie below, or a midpoint.
             percent = measure.percent or 50
-            return [_ranked(own, percent) for own in _slices(values, cuts)]
-    sizes = np.diff(cuts).tolist()
-    return [total / size for total, size in zip(_sums(values, cuts), sizes, strict=True)]
+            ranked = np.array([_ranked(own, percent) for own in _slices(values, cuts)])
+        case _:
+            sizes = np.diff(cuts).tolist()
+            return [total / size for total, size in zip(_sums(values, cuts), sizes, strict=True)]
+    # Of 0.0 and -0.0, the order would decide which is the least.
+    return list((ranked + 0.0).tolist())
 
 
 def _sums(values: NDArray[np.float64], cuts: NDArray[np.intp]) -> list[float]:
-    """Of each group, exactly. Whole numbers that stay below 2^53 are never rounded on the way."""
-    with np.errstate(over="ignore"):
-        whole = float(np.abs(values).sum()) < _EXACT and bool((values == np.rint(values)).all())
-    if not whole:
+    """Of each group, exactly: whole numbers are added up as such."""
+    if not _are_whole(values):
         return [exact_sum(own) for own in _slices(values, cuts)]
     if cuts.size == 2:
-        return [float(values[cuts[0] : cuts[1]].sum())]
-    up_to = np.concatenate(([0.0], np.cumsum(values)))[cuts]
-    return list(np.diff(up_to).tolist())
+        return [float(values[cuts[0] : cuts[1]].sum(dtype=np.int64))]
+    up_to = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))[cuts]
+    return list(np.diff(up_to).astype(np.float64).tolist())
+
+
+def _are_whole(values: NDArray[np.float64]) -> bool:
+    """Whether no sum of some of them can overflow, nor is rounded."""
+    sizes = 0.0
+    for start in range(0, values.size, _CHUNK):
+        some = values[start : start + _CHUNK]
+        with np.errstate(over="ignore"):
+            sizes += float(np.abs(some).sum())
+        if sizes >= _WHOLE or not (some == np.rint(some)).all():
+            return False
+    return True
 
 
 def _slices(values: NDArray[np.float64], cuts: NDArray[np.intp]) -> Iterator[NDArray[np.float64]]:
