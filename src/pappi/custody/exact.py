@@ -12,11 +12,10 @@ from __future__ import annotations
 import hashlib
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from itertools import repeat, starmap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -86,11 +85,36 @@ def exact_answers(
     return tuple(a for ppi in ppis for a in _series(ppi, tables[ppi.scope]))
 
 
+class _Part(NamedTuple):
+    """One function of the cases as they are and as clipped; `clipped` is None without bounds."""
+
+    value: float | None
+    clipped: float | None
+    cases: int
+    beyond: int | None
+
+
+class _Column(NamedTuple):
+    """The parts of all groups: there may be tens of thousands, so they stay apart only if read."""
+
+    values: Sequence[float | None]
+    clipped: Sequence[float | None]
+    cases: Sequence[int]
+    beyond: Sequence[int | None]
+
+    @classmethod
+    def of(cls, parts: Iterable[_Part]) -> _Column:
+        return cls(*zip(*parts, strict=True))
+
+    def parts(self) -> Iterator[_Part]:
+        return map(_Part, *self)
+
+
 def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswer]:
     measures = [measure for _, measure in aggregated_measures(ppi.measure)]
     grouping = measures[0].grouping  # measures of one PPI are grouped alike
     figures = {
-        period: [list(_parts(measure, cases.grouped(grouping))) for measure in measures]
+        period: [_column(measure, cases.grouped(grouping)) for measure in measures]
         for period, cases in tables.items()
     }
     if windows := windows_of(ppi, list(tables)):
@@ -99,26 +123,21 @@ def _series(ppi: Ppi, tables: Mapping[Period, CaseTable]) -> Iterator[ExactAnswe
             for last in figures
             if last in windows
         }
-    groups = grouping.keys if grouping else (None,)
-    unit, view = ppi.shown_unit, ppi.view
-    # Of a PPI there may be tens of thousands of answers.
-    answer = partial(_answer, ppi.id, unit.name, float(unit.factor))
-    answers = (
-        (period, group, _above(ppi.measure, row))
-        for period, columns in figures.items()
-        for group, *row in zip(groups, *columns, strict=True)
-    )
+    groups, view = grouping.keys if grouping else (None,), ppi.view
+    shown = {period: _above(ppi.measure, columns) for period, columns in figures.items()}
     if not isinstance(view, Comparing):
-        yield from starmap(answer, answers)
+        for period, column in shown.items():
+            yield from _answers(ppi, period, groups, column)
         return
-    every = {(period, group): part for period, group, part in answers}
+    every = {
+        (period, group): part
+        for period, column in shown.items()
+        for group, part in zip(groups, column.parts(), strict=True)
+    }
     for first, second in compared_pairs(view, every, ppi.scope.grid):
         group = None if isinstance(view, Between) else first[1]
-        yield answer(first[0], group, _compared(every[first], every[second], view.by))
-
-
-_Column: TypeAlias = list["_Part"]
-"""One function of the cases of each group."""
+        compared = _Column.of([_compared(every[first], every[second], view.by)])
+        yield from _answers(ppi, first[0], (group,), compared)
 
 
 def _added(
@@ -127,7 +146,10 @@ def _added(
     """Each function over the cases of several periods: sums add up, means weigh their cases."""
     by_measure = zip(measures, zip(*periods, strict=True), strict=True)
     return [
-        [_over(measure, parts) for parts in zip(*columns, strict=True)]
+        _Column.of(
+            _over(measure, parts)
+            for parts in zip(*(column.parts() for column in columns), strict=True)
+        )
         for measure, columns in by_measure
     ]
 
@@ -168,58 +190,59 @@ def _compared(one: _Part, two: _Part, by: By) -> _Part:
     return _Part(between(one.value, two.value), clipped, cases, one.beyond + two.beyond)
 
 
-class _Part(NamedTuple):
-    """One function of the cases as they are and as clipped; `clipped` is None without bounds."""
-
-    value: float | None
-    clipped: float | None
-    cases: int
-    beyond: int | None
-
-
-def _parts(measure: AggregatedMeasure, groups: Groups) -> Iterator[_Part]:
-    """One part for each group, from one pass over all cases."""
+def _column(measure: AggregatedMeasure, groups: Groups) -> _Column:
+    """From one pass over all cases."""
     contributions, cuts, bounds = groups.cases.contributions(measure), groups.cuts, measure.bounds
     values = aggregates(measure, contributions, cuts)
     cases = counted(~np.isnan(contributions), cuts).tolist()
     if bounds is None or measure.bounding is Bounding.PRIVATE:
-        return map(_Part, values, repeat(None), cases, repeat(None))
+        nothing = [None] * len(values)
+        return _Column(values, nothing, cases, nothing)
     low, high = float(bounds.low), float(bounds.high)
     beyond = (contributions < low) | (contributions > high)
     clipped = (
         aggregates(measure, np.clip(contributions, low, high), cuts) if beyond.any() else values
     )
-    return map(_Part, values, clipped, cases, counted(beyond, cuts).tolist())
+    return _Column(values, clipped, cases, counted(beyond, cuts).tolist())
 
 
-def _above(formula: MultiInstance, row: Sequence[_Part]) -> _Part:
-    """A formula of its variables in one group, or one measure alone.
+def _above(formula: MultiInstance, columns: Sequence[_Column]) -> _Column:
+    """A formula of its variables in each group, or one measure alone.
 
     `cases` and `beyond` are those of the variable with the most beyond.
     """
     if isinstance(formula, AggregatedMeasure):
-        (alone,) = row
+        (alone,) = columns
         return alone
-    paths = (path for path, _ in aggregated_measures(formula))
-    parts = dict(zip(paths, row, strict=True))
-    value = value_above(formula, {path: part.value for path, part in parts.items()})
-    most = max(row, key=lambda part: part.beyond or 0)
-    if any(part.beyond is None for part in row):
-        return _Part(value, None, most.cases, None)
-    within = value_above(formula, {path: part.clipped for path, part in parts.items()})
-    return _Part(value, within, most.cases, most.beyond)
+    paths = [path for path, _ in aggregated_measures(formula)]
+
+    def above(*row: _Part) -> _Part:
+        parts = dict(zip(paths, row, strict=True))
+        value = value_above(formula, {path: part.value for path, part in parts.items()})
+        most = max(row, key=lambda part: part.beyond or 0)
+        if any(part.beyond is None for part in row):
+            return _Part(value, None, most.cases, None)
+        within = value_above(formula, {path: part.clipped for path, part in parts.items()})
+        return _Part(value, within, most.cases, most.beyond)
+
+    return _Column.of(map(above, *(column.parts() for column in columns)))
 
 
-def _answer(
-    ppi: str, unit: str, factor: float, period: Period, group: str | None, part: _Part
-) -> ExactAnswer:
-    value, clipped, cases, beyond = part
-    return ExactAnswer(
-        *(ppi, period, group),
-        None if value is None else float(value) / factor,
-        unit,
-        None if clipped is None else float(clipped) / factor,
-        *(cases, beyond),
+def _answers(
+    ppi: Ppi, period: Period, groups: Sequence[str | None], column: _Column
+) -> Iterator[ExactAnswer]:
+    unit = ppi.shown_unit
+    factor = float(unit.factor)
+
+    def in_units(values: Sequence[float | None]) -> list[float | None]:
+        return [None if value is None else float(value) / factor for value in values]
+
+    values = in_units(column.values)
+    clipped = values if column.clipped is column.values else in_units(column.clipped)
+    return map(
+        ExactAnswer,
+        *(repeat(ppi.id), repeat(period), groups, values, repeat(unit.name), clipped),
+        *(column.cases, column.beyond),
     )
 
 

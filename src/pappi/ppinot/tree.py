@@ -204,6 +204,9 @@ def counted(holds: NDArray[np.bool_], cuts: NDArray[np.intp]) -> NDArray[np.int6
     >>> counted(np.array([True, False, True, True]), np.array([0, 1, 1, 4])).tolist()
     [1, 0, 2]
     """
+    number = np.count_nonzero(holds)
+    if number in (0, holds.size):  # as is mostly so: of values that are missing, or out of bounds
+        return np.diff(cuts) * bool(number)
     if cuts.size == 2:  # without groups there is one, and nothing need be added up to its ends
         return np.array([np.count_nonzero(holds[cuts[0] : cuts[1]])])
     return np.diff(np.concatenate(([0], np.cumsum(holds)))[cuts])
