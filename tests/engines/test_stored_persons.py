@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from random import Random
 
+import pyarrow as pa
 import pytest
 
 import pappi
@@ -17,7 +19,7 @@ from pappi.engine.duck import _Persons
 from pappi.eventlog import open_log
 from pappi.ppinot import parse_catalogue
 from pappi.store import adopt_events, import_events, knows_cases, open_readonly
-from pappi.values import Adjacency, Per, PrivacyUnit, Terms
+from pappi.values import Adjacency, CaseBorder, Kind, Per, PrivacyUnit, Terms, Vocabulary
 from tests.captured_logs import MEASURES, Fed, event, frame, us
 from tests.small_logs import claims, event_table
 
@@ -171,6 +173,78 @@ def test_a_case_of_two_persons_is_nobodys(tmp_path: Path, monkeypatch: pytest.Mo
     assert known(log)
     stored = persons(log.cases())
     assert stored == read_apart(log, monkeypatch) == [("c0", 0), ("c1", -1), ("c2", 2)]
+
+
+ODD = (
+    *(
+        "",
+        " ",
+        "a",
+        "A",
+        "a ",
+        " a",
+        "a\x00",
+        "a\x00b",
+        "\x00",
+        "ä",
+        "a\u0308",
+        "ß",
+        "ss",
+        "İ",
+        "i",
+    ),
+    *("null", "1", "1.0", "'", '"', "\n", "\ufeff", "\u200b", "\U0001f600", "x" * 12, "x" * 13),
+)
+NAMES = ("customer", "Person", "person", "named", "part", "number", "min", ":cases", 'p "q"')
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_whatever_log_each_case_is_of_the_person_whom_its_events_tell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Against the events themselves: odd texts, missing ones, cases of two, events in disorder."""
+    random = Random(seed)  # noqa: S311 - chooses test data
+    name, size = random.choice(NAMES), random.choice([0, 1, 40, 400])
+    begin = datetime(2024, 1, 1, tzinfo=UTC)
+    rows: list[tuple[str, str, datetime, str | None]] = []
+    for number in range(size):
+        whose = random.choice(ODD)
+        for n in range(random.randint(1, 4)):
+            told = random.choice(ODD) if random.random() < 0.02 else whose
+            at = begin + timedelta(hours=number % 70 + n)
+            rows.append((f"c{number}", "Pay", at, random.choice([told, told, None])))
+    if random.random() < 0.5:
+        random.shuffle(rows)
+    case_ids, activities, times, people = zip(*rows, strict=True) if rows else ((), (), (), ())
+    columns = {
+        "case_id": pa.array(case_ids, pa.string()),
+        "activity": pa.array(activities, pa.string()),
+        "timestamp": pa.array(times, pa.timestamp("us", "UTC")),
+        name: pa.array(people, pa.string()),
+    }
+    report = import_events(tmp_path / "passing", "events_1", open_log(pa.table(columns)))
+    (stored,) = [column.name for column in report.columns]
+    adopt_events(tmp_path / "passing", tmp_path / "events", "events_1", stored)
+    monkeypatch.setattr(duck, "EVENTS_PER_RANGE", random.choice([5, 50, 2**20]))
+    monkeypatch.setattr(duck, "MANY_RANGES", 2**20)
+    table = evaluate_cases(
+        *(tmp_path / "events", "events_1", CaseBorder.END, [MEASURES.ppis[0].measure]),
+        Vocabulary(("Pay",), {stored: Kind.TEXT}),
+        Identify(bytes(32), stored),
+    )
+    with closing(open_readonly(tmp_path / "events", "events_1")) as connection:
+        assert knows_cases(connection, stored)
+    told_of: dict[str, set[str]] = {case: set() for case in case_ids}
+    for case, _, _, person in rows:
+        told_of[case] |= set() if person is None else {person}
+    firsts: dict[str, int] = {}
+    assert table.who is not None
+    expected = []
+    for place, case in enumerate(table.who.case_ids.to_pylist()):
+        whom = told_of[case].pop() if len(told_of[case]) == 1 else None
+        expected.append((case, -1 if whom is None else firsts.setdefault(whom, place)))
+    assert len(expected) == len(told_of)
+    assert persons(table) == expected
 
 
 def test_an_imported_log_stores_persons_only_where_texts_tell_them_apart(tmp_path: Path) -> None:

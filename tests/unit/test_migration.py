@@ -283,6 +283,7 @@ def test_an_attribute_is_not_taken_for_a_column_of_ours(
     root = unpacked(name, tmp_path)
     with closing(duckdb.connect(str(root / "events.duckdb"))) as events:
         ((table,), *_) = events.execute("SELECT table_name FROM duckdb_tables()").fetchall()
+        events.execute(f"CREATE TABLE events_0 AS FROM {table}")  # another log, split before it
         old = events.table(table)
         ours, others = old.columns[:4], old.columns[4:]
         named = "pos AS first_pos" if place == "first of the attributes" else "pos AS First_Pos"
@@ -297,6 +298,7 @@ def test_an_attribute_is_not_taken_for_a_column_of_ours(
     after = contents(root)
     for each in ("events.duckdb", "workspace.json"):
         assert after[str(root / each)] == before[str(root / each)]
+    assert not list(root.rglob("*-1.duckdb")), "no event is left in a copy"
 
 
 def test_migrating_twice_is_migrating_once(tmp_path: Path) -> None:

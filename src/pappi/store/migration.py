@@ -182,7 +182,12 @@ def _prepare(
     if layout < _KEYS_SINCE:
         write_durably(draft / "key", secret_bytes(KEY_BYTES))
     if (root / "events.duckdb").exists():
-        split_events(root / "events.duckdb", draft / "events", layout)
+        try:
+            split_events(root / "events.duckdb", draft / "events", layout)
+        except BaseException:
+            # Who goes on with the earlier version erases cases without knowing of these copies.
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
     on_step("drafted")
     files = sorted(draft.iterdir())
     for new_file in draft.rglob("*"):
