@@ -32,7 +32,7 @@ demo: $(RUNS)  ## import the example logs, release their PPIs, write a page of c
 
 # One thread for each process: several processes with two each would wait for one another.
 test: setup  ## everything that must hold
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 4 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist worksteal
 
 long: setup  ## the same in full: with all the examples, draws and combinations that `make test` leaves out
 	PAPPI_LONG=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
