@@ -95,7 +95,7 @@ class _Part(NamedTuple):
 
 
 class _Column(NamedTuple):
-    """The parts of all groups: there may be tens of thousands, so they stay apart only if read."""
+    """The parts of all groups, a list for each field: there may be tens of thousands of groups."""
 
     values: Sequence[float | None]
     clipped: Sequence[float | None]

@@ -258,7 +258,7 @@ def _sums(values: NDArray[np.float64], cuts: NDArray[np.intp]) -> list[float]:
 
 
 def _are_whole(values: NDArray[np.float64]) -> bool:
-    """Whether no sum of some of them can overflow, nor is rounded."""
+    """Whether they are whole numbers, of which 64 bits hold the sum of any."""
     sizes = 0.0
     for start in range(0, values.size, _CHUNK):
         some = values[start : start + _CHUNK]
